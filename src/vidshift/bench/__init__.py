@@ -1,0 +1,1 @@
+"""Runs -> tables and figures."""

@@ -1,0 +1,1 @@
+"""File or folder -> views."""

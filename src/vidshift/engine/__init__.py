@@ -1,0 +1,1 @@
+"""Losses -> a trained run."""

@@ -1,0 +1,1 @@
+"""Features -> losses: one file a method."""

@@ -1,0 +1,1 @@
+"""Tokens -> features and logits."""

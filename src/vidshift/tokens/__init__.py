@@ -1,0 +1,1 @@
+"""Views -> the tokens worth it."""

@@ -1,0 +1,1 @@
+"""Token reducers, one file each."""
