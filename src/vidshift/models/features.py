@@ -1,0 +1,39 @@
+"""What the network gives to a method."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from torch import Tensor
+
+from vidshift.tokens.base import Packed, Selection
+from vidshift.tokens.pack import segment_means
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """`pool_BD` after the last norm, `logits_BK`, and on demand the segment features; `taps` holds what was asked for.
+
+    A segment of mass 0 kept no token: its feature is zero and must be masked (methods fall back to `pool_BD`).
+    """
+
+    pool_BD: Tensor
+    logits_BK: Tensor
+    packed: Packed
+    selection: Selection
+    taps: Mapping[str, Packed] = field(default_factory=dict)
+
+    @cached_property
+    def _segments(self) -> tuple[Tensor, Tensor]:
+        return segment_means(self.packed)
+
+    @property
+    def segments_BSD(self) -> Tensor:
+        return self._segments[0]
+
+    @property
+    def segment_mass_BS(self) -> Tensor:
+        return self._segments[1]
+
+    def __repr__(self) -> str:
+        return f"Features({self.pool_BD.shape[0]} clips, width {self.pool_BD.shape[1]}, taps {sorted(self.taps)})"
