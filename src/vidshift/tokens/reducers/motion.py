@@ -1,0 +1,56 @@
+"""`motion` and `motion-topk`: the energies of LMFT with a fixed threshold, or a fixed number of tokens, and no learning."""
+
+from typing import Any
+
+from torch import Tensor
+
+from vidshift.data.view import View
+from vidshift.tokens import motion
+from vidshift.tokens.base import Probe, Reducer, Selection, reducers
+from vidshift.tokens.geometry import Geometry
+from vidshift.tokens.reducers.parts import check_fraction, keep_top
+
+
+def select_above(view: View, geometry: Geometry, *, threshold: float, floor: float) -> Selection:
+    """The paper's mask at one threshold, with the number of static clips and the threshold for the log."""
+    energy_BN, static_B = motion.energy(view.clean_BTCHW, geometry, floor=floor)
+    info = {"threshold": threshold, "static_clips": float(static_B.sum())}
+    return Selection(motion.above(energy_BN, threshold), info=info)
+
+
+@reducers.register("motion")
+class FixedThreshold(Reducer):
+    name = "motion"
+
+    def __init__(self, *, threshold: float = 0.05, floor: float = 0.0) -> None:
+        self.threshold = check_fraction("threshold", threshold, open_end=True)
+        self.floor = float(floor)
+
+    def options(self) -> dict[str, Any]:
+        return {"threshold": self.threshold, "floor": self.floor}
+
+    def select(
+        self, view: View, geometry: Geometry, *, seeds_B: Tensor, training: bool, net: Probe | None
+    ) -> Selection:
+        return select_above(view, geometry, threshold=self.threshold, floor=self.floor)
+
+
+@reducers.register("motion-topk")
+class MotionTopK(Reducer):
+    """The first segment and then the most moving tokens, round(keep * N) in all for every clip."""
+
+    name = "motion-topk"
+
+    def __init__(self, *, keep: float = 0.5) -> None:
+        self.keep = check_fraction("keep", keep)
+
+    def options(self) -> dict[str, Any]:
+        return {"keep": self.keep}
+
+    def select(
+        self, view: View, geometry: Geometry, *, seeds_B: Tensor, training: bool, net: Probe | None
+    ) -> Selection:
+        energy_BN, static_B = motion.energy(view.clean_BTCHW, geometry)
+        energy_BN[:, : geometry.per_segment] = 2.0  # before a token whose energy is the clip's maximum, 1
+        count = max(round(self.keep * geometry.tokens), geometry.per_segment)
+        return Selection(keep_top(energy_BN, count), info={"static_clips": float(static_B.sum())})

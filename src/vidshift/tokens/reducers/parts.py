@@ -1,0 +1,23 @@
+"""What several reducers share."""
+
+import torch
+from torch import Tensor
+
+from vidshift.errors import UserError
+
+
+def check_fraction(name: str, value: float, *, open_end: bool = False) -> float:
+    """A share in (0, 1], or in (0, 1) for a threshold."""
+    value = float(value)
+    inside = 0 < value < 1 if open_end else 0 < value <= 1
+    if not inside:
+        accepted = "above 0 and below 1" if open_end else "above 0 and at most 1"
+        raise UserError(f"{name} {value:g} is not accepted: give a number {accepted}, such as 0.5.", usage=True)
+    return value
+
+
+def keep_top(rank_BN: Tensor, count: int) -> Tensor:
+    """`keep_BN` of the `count` highest ranks of each clip; among equal ranks the earlier token goes first."""
+    order_BN = rank_BN.argsort(dim=1, descending=True, stable=True)
+    keep_BN = torch.zeros(rank_BN.shape, dtype=torch.bool, device=rank_BN.device)
+    return keep_BN.scatter_(1, order_BN[:, :count], True)
