@@ -1,4 +1,4 @@
-"""VidShift: adapt a video action-recognition transformer to a new domain without labels, on a fraction of the tokens."""
+"""VidShift: adapt video action recognition to a new domain without labels, on a fraction of the tokens."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,10 @@ __all__ = ["__version__", "load"]
 
 
 def load(run: "str | Path") -> "Predictor":
-    """Open a run folder (or a model folder or hub id) for labelling videos: `vidshift.load("runs/adapt").predict("clip.mp4")`."""
+    """Open a run folder, a model folder or a hub id for labelling videos.
+
+    `vidshift.load("runs/adapt").predict("clip.mp4")`
+    """
     from vidshift.engine.predict import Predictor
 
     return Predictor.open(run)

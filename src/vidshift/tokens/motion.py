@@ -1,4 +1,6 @@
-"""Motion energies: how much each token changed since the segment before it (the paper's Approach; tokens.md section 11).
+"""Motion energies: how much each token changed since the segment before it.
+
+The paper's Approach; its gaps are decided in tokens.md section 11.
 
 E(t, y, x) = mean over channels and the patch of |P(t+1) - P(t)|, with P(t) the mean frame of tubelet t, pixels in
 [0, 1]; min-max normalised over the clip; the first segment, which has nothing before it, is set to 1.

@@ -60,6 +60,7 @@ class LearnedThreshold(Reducer):
         self.policy = ThresholdPolicy(initial_mu=mu, initial_log_sigma=initial_log_sigma, lr=policy_lr, seed=seed)
         self.fixed: float | None = None
         self._drawn: Sampled = self.policy.sample()
+        self._probed: Sampled | None = None
 
     def options(self) -> dict[str, Any]:
         names = ("initial_threshold", "initial_mu", "initial_log_sigma", "loss_weight", "policy_lr", "floor", "seed")
@@ -73,7 +74,8 @@ class LearnedThreshold(Reducer):
     def select(
         self, view: View, geometry: Geometry, *, seeds_B: Tensor, training: bool, net: Probe | None
     ) -> Selection:
-        threshold = self._drawn.tau if training and self.fixed is None else self.threshold
+        drawn = self._probed or (self._drawn if training and self.fixed is None else None)
+        threshold = drawn.tau if drawn else self.threshold
         return select_above(view, geometry, threshold=threshold, floor=self.floor)
 
     @property
@@ -98,11 +100,11 @@ class LearnedThreshold(Reducer):
         return log
 
     def _probe_at(self, drawn: Sampled, probe: Callable[[], Reward]) -> float:
-        before, self._drawn = self._drawn, drawn
+        self._probed = drawn
         try:
             return probe().value(loss_weight=self.loss_weight)
         finally:
-            self._drawn = before
+            self._probed = None
 
     def fix(self) -> None:
         self.fixed = expected_threshold(self.policy.mu, self.policy.log_sigma)

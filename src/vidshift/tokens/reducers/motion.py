@@ -1,4 +1,4 @@
-"""`motion` and `motion-topk`: the energies of LMFT with a fixed threshold, or a fixed number of tokens, and no learning."""
+"""`motion` and `motion-topk`: the energies of LMFT with a fixed threshold or a fixed count, and no learning."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`random` and `random-keep-first`: a fixed number of tokens per clip, drawn without looking at it (tokens.md section 5)."""
+"""`random` and `random-keep-first`: so many tokens per clip, drawn without looking at it (tokens.md section 5)."""
 
 from typing import Any
 
