@@ -10,7 +10,7 @@ from typing import Any
 from torch.nn import functional as F
 
 from vidshift.errors import UserError
-from vidshift.methods.base import Batch, Context, Losses, Method, Stage, Term, methods
+from vidshift.methods.base import Batch, Context, Data, Losses, Method, Stage, Term, methods
 
 
 @methods.register("joint")
@@ -29,8 +29,8 @@ class Joint(Method):
         return {"target_weight": self.target_weight}
 
     def stages(self) -> Sequence[Stage]:
-        data = frozenset({"source", "target", "table"}) if self.target_weight else frozenset({"source"})
-        return (Stage(name="train", data=data, target_rows="kept"),)
+        data: tuple[Data, ...] = ("source", "target", "table") if self.target_weight else ("source",)
+        return (Stage(name="train", data=frozenset(data), target_rows="kept"),)
 
     def step(self, ctx: Context, batch: Batch) -> Losses:
         source, target = batch.source, batch.target

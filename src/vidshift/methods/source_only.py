@@ -1,4 +1,4 @@
-"""`source-only` and `target-only`: supervised training on one domain, the bounds of a comparison (methods.md section 1)."""
+"""`source-only` and `target-only`: supervised training on one domain, the bounds (methods.md section 1)."""
 
 from collections.abc import Sequence
 

@@ -4,12 +4,13 @@ A clip's seed comes from (run, epoch, clip id); every number drawn for the clip 
 use) and a position. The mixing is SplitMix64's finaliser, in wrapping 64-bit integers on any device.
 """
 
-import hashlib
 import zlib
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+
+from vidshift.data.keys import key
 
 _GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)  # 2^64 / golden ratio, the SplitMix64 increment, as a signed number
 _MIX1 = 0xBF58476D1CE4E5B9 - (1 << 64)
@@ -26,12 +27,6 @@ def mix(x: Tensor) -> Tensor:
     x = (x ^ _shift_right(x, 30)) * _MIX1
     x = (x ^ _shift_right(x, 27)) * _MIX2
     return x ^ _shift_right(x, 31)
-
-
-def key(*parts: int | str) -> int:
-    """One signed 64-bit seed from a few numbers or names."""
-    text = "\x1f".join(str(part) for part in parts)
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little", signed=True)
 
 
 def clip_seeds(ids: Sequence[str], *, run: int, epoch: int = 0) -> Tensor:

@@ -1,0 +1,156 @@
+"""Decoded clips, kept once as a memory map or decoded when asked for: the same frames either way."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import cached_property
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from vidshift.data.loader import GRID
+from vidshift.data.manifest import Manifest, Row
+
+CACHE_FORMAT = 1
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClipShape:
+    """What a network reads of a video: so many frames of such a size, resized in such a way."""
+
+    frames: int = 16
+    height: int = 224
+    width: int = 224
+    resize: str = "squash"
+
+    @property
+    def bytes(self) -> int:
+        return GRID * self.frames * self.height * self.width * 3
+
+
+def decode_grid(row: Row, shape: ClipShape) -> np.ndarray:
+    """`GRID * frames` uniformly spaced frames of one video, uint8 THWC."""
+    from vidshift.data.decode import decode_clip
+
+    return decode_clip(
+        row.path,
+        frames=GRID * shape.frames,
+        size=(shape.height, shape.width),
+        resize=shape.resize,
+        start=row.start,
+        end=row.end,
+    )
+
+
+class LiveClips:
+    """Decodes each clip when it is asked for: nothing is stored."""
+
+    def __init__(self, manifest: Manifest, shape: ClipShape) -> None:
+        self.rows = manifest.rows
+        self.shape = shape
+        self.frames = shape.frames
+        self.ids: Sequence[str] = [row.id for row in self.rows]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def grid_THWC(self, index: int) -> np.ndarray:
+        return decode_grid(self.rows[index], self.shape)
+
+
+class CachedClips:
+    """A memory map of all clips of a manifest."""
+
+    def __init__(self, path: Path, ids: Sequence[str], shape: ClipShape) -> None:
+        self.path = path
+        self.ids = list(ids)
+        self.frames = shape.frames
+        self.shape = shape
+
+    @cached_property
+    def _map(self) -> np.ndarray:
+        return np.load(self.path, mmap_mode="r")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def grid_THWC(self, index: int) -> np.ndarray:
+        return self._map[index]
+
+
+def cache_key(manifest: Manifest, shape: ClipShape) -> str:
+    """Changes with any file, its size or time, the trim, the frames or their size."""
+    digest = hashlib.sha256(json.dumps([CACHE_FORMAT, GRID, *vars(shape).values()]).encode())
+    for row in manifest.rows:
+        stat = os.stat(row.path)
+        fields = (row.id, str(row.path.resolve()), stat.st_size, stat.st_mtime_ns, row.start, row.end)
+        digest.update(json.dumps(fields).encode())
+    return digest.hexdigest()[:24]
+
+
+def _fill(path: str, first: int, rows: Sequence[Row], shape: ClipShape) -> int:
+    clips = np.load(path, mmap_mode="r+")
+    for offset, row in enumerate(rows):
+        clips[first + offset] = decode_grid(row, shape)
+    clips.flush()
+    return len(rows)
+
+
+def open_clips(
+    manifest: Manifest,
+    shape: ClipShape,
+    *,
+    cache: Path | None,
+    limit_bytes: int,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> CachedClips | LiveClips:
+    """The clips of a manifest, decoded once into `cache` where they fit within `limit_bytes`, live otherwise.
+
+    The map is written under a name of this process and renamed when complete, so that runs side by side and killed
+    runs leave either a whole map or none.
+    """
+    if cache is None or shape.bytes * len(manifest) > limit_bytes or not len(manifest):
+        return LiveClips(manifest, shape)
+    ids = [row.id for row in manifest.rows]
+    path = cache / "clips" / f"{cache_key(manifest, shape)}.npy"
+    if path.exists():
+        if progress:
+            progress(len(ids), len(ids))
+        return CachedClips(path, ids, shape)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.stem}.{os.getpid()}.partial")
+    try:
+        full = (len(ids), GRID * shape.frames, shape.height, shape.width, 3)
+        np.lib.format.open_memmap(partial, mode="w+", dtype=np.uint8, shape=full).flush()
+        _fill_all(partial, manifest.rows, shape, workers=workers, progress=progress)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return CachedClips(path, ids, shape)
+
+
+def _fill_all(partial: Path, rows: Sequence[Row], shape: ClipShape, *, workers: int, progress: Progress | None) -> None:
+    chunk = max(1, min(32, len(rows) // max(workers, 1)))
+    tasks = [(first, rows[first : first + chunk]) for first in range(0, len(rows), chunk)]
+    done = 0
+
+    def report(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress:
+            progress(done, len(rows))
+
+    if workers <= 1:
+        for first, part in tasks:
+            report(_fill(str(partial), first, part, shape))
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(_fill, str(partial), first, part, shape) for first, part in tasks]
+        for future in as_completed(futures):
+            report(future.result())
