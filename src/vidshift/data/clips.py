@@ -4,10 +4,9 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cached_property
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -150,7 +149,11 @@ def _fill_all(partial: Path, rows: Sequence[Row], shape: ClipShape, *, workers: 
         for first, part in tasks:
             report(_fill(str(partial), first, part, shape))
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ThreadPoolExecutor(workers, thread_name_prefix="decode") as pool:  # decoding releases the interpreter lock
         futures = [pool.submit(_fill, str(partial), first, part, shape) for first, part in tasks]
-        for future in as_completed(futures):
-            report(future.result())
+        try:
+            for future in as_completed(futures):
+                report(future.result())
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise

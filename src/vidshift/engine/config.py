@@ -1,0 +1,84 @@
+"""Everything needed to repeat a run, as one frozen object and one YAML file."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from vidshift.errors import UserError, did_you_mean
+
+CONFIG_VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConfig:
+    """Defaults are the paper's where it states them (batch 32 counts both domains), else tokens.md section 12."""
+
+    source: str = "studio"
+    target: str = "street"
+    method: str = "joint"
+    method_options: Mapping[str, Any] = field(default_factory=dict)
+    reducer: str = "lmft"
+    reducer_options: Mapping[str, Any] = field(default_factory=dict)
+    backbone: str = "built-in"
+    teacher: str = "built-in"
+    teacher_options: Mapping[str, Any] = field(default_factory=dict)
+    gamma: float = 0.8
+    variant: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    data_seed: int = 0
+    transductive: bool = False
+    frames: int = 16
+    epochs: int = 8
+    batch: int = 16
+    lr: float = 1e-3
+    weight_decay: float = 0.05
+    warmup: float = 0.1
+    layer_decay: float = 0.75
+    drop_path: float = 0.1
+    augment: bool = True
+    precision: Literal["float32", "bfloat16"] = "float32"
+    seed: int = 0
+    checkpoint: Literal["last", "oracle"] = "last"
+    save_every: int = 0
+    """Steps between saved states beside the one after each epoch; 0: none."""
+
+    def as_yaml(self) -> str:
+        return yaml.safe_dump({"version": CONFIG_VERSION, **_plain(asdict(self))}, sort_keys=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def load_config(path: Path) -> RunConfig:
+    """A run's `config.yaml`; a file that this version cannot follow is refused in one sentence."""
+    try:
+        found = yaml.safe_load(path.read_text())
+    except FileNotFoundError:
+        raise UserError(
+            f"{path} does not exist, so {path.parent} is not a run folder; give the folder of a run."
+        ) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"{path} is not readable YAML ({type(error).__name__}); restore it or start a new run."
+        ) from None
+    if not isinstance(found, dict) or not isinstance(found.get("version"), int):
+        raise UserError(f"{path} has no version number; it is not the configuration of a run.")
+    version = found.pop("version")
+    if version > CONFIG_VERSION:
+        raise UserError(
+            f"{path} was written by a newer VidShift (configuration {version}; this one reads up to {CONFIG_VERSION}): "
+            "upgrade VidShift to use this run."
+        )
+    known = {entry.name for entry in fields(RunConfig)}
+    for name in found:
+        if name not in known:
+            raise UserError(f"{path} sets {name!r}, which is not a setting{did_you_mean(name, known)}.")
+    return RunConfig(**found)
