@@ -1,6 +1,6 @@
 """What the network gives to a method."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,7 +14,9 @@ from vidshift.tokens.pack import segment_means
 class Features:
     """`pool_BD` after the last norm, `logits_BK`, and on demand the segment features; `taps` holds what was asked for.
 
-    A segment of mass 0 kept no token: its feature is zero and must be masked (methods fall back to `pool_BD`).
+    Segment features pass the norm that the pooled vector passes (`norm`, None where tokens were normed already), so
+    that they live on the same scale. A segment of mass 0 kept no token: its feature is zero and must be masked
+    (methods fall back to `pool_BD`).
     """
 
     pool_BD: Tensor
@@ -22,10 +24,14 @@ class Features:
     packed: Packed
     selection: Selection
     taps: Mapping[str, Packed] = field(default_factory=dict)
+    norm: Callable[[Tensor], Tensor] | None = None
 
     @cached_property
     def _segments(self) -> tuple[Tensor, Tensor]:
-        return segment_means(self.packed)
+        segments_BSD, mass_BS = segment_means(self.packed)
+        if self.norm is not None:
+            segments_BSD = self.norm(segments_BSD) * (mass_BS > 0)[..., None]
+        return segments_BSD, mass_BS
 
     @property
     def segments_BSD(self) -> Tensor:

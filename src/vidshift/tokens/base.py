@@ -132,6 +132,8 @@ class Reducer:
     """
 
     name: str = ""
+    proportional: bool = False
+    """Whether attention counts a merged token as often as the tokens it stands for (ToMe's proportional attention)."""
 
     def select(
         self, view: View, geometry: Geometry, *, seeds_B: Tensor, training: bool, net: Probe | None

@@ -1,0 +1,37 @@
+"""Parameter groups with layer-wise learning-rate decay that is really applied."""
+
+from collections import defaultdict
+from typing import Any
+
+from torch import nn
+
+
+def layer_of(name: str, depth: int) -> int:
+    """0: embedding; i + 1: block i; depth + 1: last norm and head (tokens.md section 7.2)."""
+    if name.startswith("blocks."):
+        return int(name.split(".")[1]) + 1
+    return 0 if name.startswith("embedding.") else depth + 1
+
+
+def grouped(
+    module: nn.Module, *, depth: int, lr: float, weight_decay: float, layer_decay: float = 1.0
+) -> list[dict[str, Any]]:
+    """One group for each layer and kind. `lr` is absolute, the scale already in it (a scheduler multiplies it);
+    `lr_scale` is there to be read. Vectors (biases, norms, tokens) are not decayed."""
+    members: dict[tuple[int, bool], list[nn.Parameter]] = defaultdict(list)
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad:
+            members[layer_of(name, depth), parameter.dim() > 1].append(parameter)
+    groups = []
+    for (layer, decays), params in sorted(members.items()):
+        scale = layer_decay ** (depth + 1 - layer)
+        groups.append(
+            {
+                "params": params,
+                "lr": lr * scale,
+                "lr_scale": scale,
+                "weight_decay": weight_decay if decays else 0.0,
+                "layer": layer,
+            }
+        )
+    return groups
