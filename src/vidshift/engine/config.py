@@ -22,8 +22,8 @@ class RunConfig:
     method_options: Mapping[str, Any] = field(default_factory=dict)
     reducer: str = "lmft"
     reducer_options: Mapping[str, Any] = field(default_factory=dict)
-    backbone: str = "built-in"
-    teacher: str = "built-in"
+    backbone: str = "stick"
+    teacher: str = "stick"
     teacher_options: Mapping[str, Any] = field(default_factory=dict)
     gamma: float = 0.8
     variant: str = ""

@@ -1,0 +1,116 @@
+"""A trained model as a folder: `model/config.json` and safetensors, no pickle; and back to something that predicts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from vidshift.data.clips import ClipShape
+from vidshift.data.view import View
+from vidshift.engine.files import write_folder
+from vidshift.engine.step import Network
+from vidshift.errors import UserError
+from vidshift.methods.base import methods
+from vidshift.models.checkpoint import load_model, save_model
+from vidshift.tokens.base import reducers
+
+METHOD_WEIGHTS = "method.safetensors"
+
+
+@dataclass(frozen=True)
+class OpenModel:
+    network: Network
+    classes: tuple[str, ...]
+    shape: ClipShape
+    extras: Mapping[str, Any]
+
+
+def export_model(
+    folder: Path, network: Network, *, classes: Sequence[str], shape: ClipShape, teacher: str, precision: str
+) -> None:
+    """Write the model folder: weights, classes, preprocessing, and the reducer with its threshold as it is now."""
+    extras = {
+        "classes": list(classes),
+        "preprocessing": vars(shape),
+        "method": {"name": network.method.name, "options": dict(network.method.options())},
+        "reducer": {
+            "name": network.reducer.name,
+            "options": network.reducer.options(),
+            "state": network.reducer.state_dict(),
+        },
+        "threshold": getattr(network.reducer, "threshold", None),
+        "teacher": teacher,
+        "precision": precision,
+    }
+    own = {name: value.detach().cpu().contiguous() for name, value in network.method.state_dict().items()}
+
+    def fill(partial: Path) -> None:
+        save_model(partial, network.net, extras)
+        if own:
+            save_file(own, partial / METHOD_WEIGHTS)
+
+    write_folder(folder, fill)
+
+
+def open_model(run: Path | str, *, device: str = "cpu") -> OpenModel:
+    """The model of a run folder, a model folder, or a hub id."""
+    folder = _folder_of(run)
+    net, extras = load_model(folder)
+    try:
+        classes = tuple(extras["classes"])
+        shape = ClipShape(**extras["preprocessing"])
+        method = methods[extras["method"]["name"]](**extras["method"]["options"])
+        reducer = reducers[extras["reducer"]["name"]](**extras["reducer"]["options"])
+    except (KeyError, TypeError) as error:
+        raise UserError(
+            f"{folder / 'config.json'} lacks or misnames an entry ({error}); it is not the model of a finished run."
+        ) from None
+    method.build(width=net.config.width, classes=len(classes), generator=torch.Generator().manual_seed(0))
+    if (folder / METHOD_WEIGHTS).exists():
+        method.load_state_dict(load_file(folder / METHOD_WEIGHTS))
+    reducer.load_state_dict(extras["reducer"]["state"])
+    teacher = extras.get("teacher", "")
+    network = Network(
+        net,
+        method,
+        reducer,
+        classes=len(classes),
+        precision=extras.get("precision", "float32"),
+        teach=_lazy_teacher(teacher, classes) if method.name == "zero-shot" else None,
+    )
+    return OpenModel(network.to(device).eval(), classes, shape, extras)
+
+
+def _lazy_teacher(spec: str, classes: Sequence[str]):  # what `Network.teach` takes
+    """Opens the teacher at the first question."""
+    opened: list[Any] = []
+
+    def teach(view: View) -> Tensor:
+        from vidshift.engine.teach import open_teacher
+
+        if not opened:
+            opened.append(open_teacher(spec))
+        return opened[0].probabilities(view, classes)
+
+    return teach
+
+
+def _folder_of(run: Path | str) -> Path:
+    path = Path(run)
+    for folder in (path / "model", path):
+        if (folder / "config.json").is_file():
+            return folder
+    if (path / "config.yaml").is_file():
+        raise UserError(f"{path} is a run that has not finished: go on with `vidshift adapt --resume {path}`.")
+    if path.exists():
+        raise UserError(f"{path} holds no model (config.json is missing); give a run folder or a model folder.")
+    text = str(run)
+    if text.count("/") == 1 and not text.startswith((".", "/", "~")):
+        from vidshift.models.hub import download
+
+        return download(text)
+    raise UserError(f"{path} does not exist; give a run folder, a model folder or a hub id.", usage=True)

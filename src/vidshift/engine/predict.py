@@ -1,0 +1,169 @@
+"""A trained model on anybody's videos: files, folders, and long videos by windows."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from vidshift.data.augment import to_tchw
+from vidshift.data.clips import ClipShape
+from vidshift.data.loader import pick_frames
+from vidshift.data.manifest import Row
+from vidshift.data.view import View
+from vidshift.engine.model import open_model
+from vidshift.engine.step import Network
+from vidshift.errors import UserError
+from vidshift.tokens.seeds import clip_seeds
+
+# A longer video is cut into windows unless its whole length is asked for: one clip of 16 frames says little of it.
+LONG_SECONDS = 20.0
+WINDOW_SECONDS = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guess:
+    """What the model says of one video, or of one window of it."""
+
+    path: str
+    label: str
+    confidence: float
+    probabilities: Mapping[str, float]
+    kept_ratio: float | None
+    start: float | None = None
+    end: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def __repr__(self) -> str:
+        part = "" if self.start is None else f" {self.start:g}-{self.end:g} s"
+        return f"Guess({self.path}{part}: {self.label} {self.confidence:.2f})"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A video that cannot be read, and why."""
+
+    path: str
+    error: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+class Predictor:
+    """`Predictor.open(run).predict("clip.mp4")`."""
+
+    def __init__(self, network: Network, classes: Sequence[str], shape: ClipShape) -> None:
+        self.network = network.eval()
+        self.classes = tuple(classes)
+        self.shape = shape
+
+    @classmethod
+    def open(cls, run: Path | str, *, device: str = "cpu") -> "Predictor":
+        """A run folder, a model folder, or a hub id."""
+        opened = open_model(run, device=device)
+        return cls(opened.network, opened.classes, opened.shape)
+
+    def predict(self, path: Path | str) -> Guess:
+        """The label of one whole video."""
+        row = Row(id=str(path), path=Path(path))
+        return self._guess([row], [self._clip(row)])[0]
+
+    def windows(self, path: Path | str, *, window: float | None = None, hop: float | None = None) -> list[Row]:
+        """The parts of a video to look at: one for the whole, or several of `window` seconds. None: by its length."""
+        from vidshift.data.decode import probe
+        from vidshift.data.sampling import windows
+
+        path = Path(path)
+        seconds = None if window == 0 else probe(path).seconds
+        if window is None:
+            window = WINDOW_SECONDS if seconds is not None and seconds > LONG_SECONDS else 0.0
+        if window == 0 or seconds is None:
+            return [Row(id=str(path), path=path)]
+        parts = windows(seconds, length=window, hop=hop)
+        return [Row(id=f"{path}@{start:g}", path=path, start=start, end=end) for start, end in parts]
+
+    def predict_many(
+        self, paths: Iterable[Path | str], *, window: float | None = None, hop: float | None = None, batch: int = 8
+    ) -> Iterator[Guess | Failure]:
+        """Guesses in order; a video that cannot be read gives a Failure and the rest goes on."""
+        rows: list[Row] = []
+        clips: list[np.ndarray] = []
+        for path in paths:
+            try:
+                for row in self.windows(path, window=window, hop=hop):
+                    clips.append(self._clip(row))
+                    rows.append(row)
+                    if len(rows) == batch:
+                        yield from self._guess(rows, clips)
+                        rows, clips = [], []
+            except UserError as error:
+                yield from self._guess(rows, clips)
+                rows, clips = [], []
+                yield Failure(str(path), str(error))
+        yield from self._guess(rows, clips)
+
+    def _clip(self, row: Row) -> np.ndarray:
+        from vidshift.data.clips import decode_grid
+
+        return decode_grid(row, self.shape)[pick_frames(self.shape.frames, None)]
+
+    def _guess(self, rows: Sequence[Row], clips: Sequence[np.ndarray]) -> list[Guess]:
+        if not rows:
+            return []
+        device = next(self.network.parameters()).device
+        view = View(torch.stack([to_tchw(clip) for clip in clips]), tuple(row.id for row in rows)).to(device)
+        probs_BK, observed = self.network.predict(view, clip_seeds(view.ids, run=0))
+        tokens = self.network.net.geometry.tokens
+        guesses = []
+        for place, row in enumerate(rows):
+            probs_K = probs_BK[place].float().cpu()
+            best = int(probs_K.argmax())
+            kept = round(observed.lengths[place] / tokens, 4) if observed.lengths else None
+            guesses.append(
+                Guess(
+                    path=str(row.path),
+                    label=self.classes[best],
+                    confidence=round(float(probs_K[best]), 6),
+                    probabilities={name: round(float(p), 6) for name, p in zip(self.classes, probs_K, strict=True)},
+                    kept_ratio=kept,
+                    start=row.start,
+                    end=row.end,
+                )
+            )
+        return guesses
+
+    def __repr__(self) -> str:
+        return f"Predictor({len(self.classes)} classes, {self.network.method.name} with {self.network.reducer.name})"
+
+
+VIDEO_SUFFIXES = frozenset(
+    {".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v", ".mpg", ".mpeg", ".wmv", ".flv", ".ts", ".3gp"}
+)
+
+
+def videos_in(places: Iterable[Path | str]) -> list[Path]:
+    """Files as they are named, and the videos below each folder, sorted."""
+    found: list[Path] = []
+    for place in map(Path, places):
+        if place.is_dir():
+            below = [
+                path
+                for path in sorted(place.rglob("*"))
+                if path.suffix.lower() in VIDEO_SUFFIXES and not path.name.startswith("._")
+            ]
+            if not below:
+                raise UserError(f"{place} holds no videos; accepted: {', '.join(sorted(VIDEO_SUFFIXES))}.")
+            found.extend(below)
+        elif place.exists():
+            found.append(place)
+        else:
+            raise UserError(f"{place} does not exist; give video files or folders of them.", usage=True)
+    return found
+
+
+__all__ = ["Failure", "Guess", "Predictor", "videos_in"]

@@ -1,0 +1,63 @@
+"""The teacher's part of a run: guesses for the target's training clips, made once, kept as a file beside the run."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from vidshift.data.loader import Clips, test_view
+from vidshift.data.view import View
+from vidshift.engine.batches import Guesses
+from vidshift.engine.console import Console
+from vidshift.teachers.base import Teacher
+from vidshift.teachers.labelling import label_videos
+from vidshift.teachers.opening import open_teacher
+from vidshift.teachers.report import TableReport, report
+from vidshift.teachers.table import TeacherTable
+
+__all__ = ["Taught", "guesses_of", "open_teacher", "teach_clips"]
+
+
+@dataclass(frozen=True)
+class Taught:
+    """A teacher table over some clips, and what it amounts to without labels."""
+
+    table: TeacherTable
+    report: TableReport
+
+
+def teach_clips(
+    teacher: Teacher, clips: Clips, classes: Sequence[str], *, gamma: float, work: Path, console: Console
+) -> Taught:
+    """Label clips at their test view, resumably."""
+    place = {name: index for index, name in enumerate(clips.ids)}
+
+    def load(ids: Sequence[str]) -> View:
+        return test_view(clips, [place[name] for name in ids])
+
+    with console.task("teaching", len(clips)) as task:
+        table = label_videos(
+            teacher,
+            list(clips.ids),
+            classes,
+            load,
+            work=work,
+            gamma=gamma,
+            progress=lambda done, total: task.update(done),
+        )
+    return Taught(table, report(table, asked=len(clips), gamma=gamma))
+
+
+def guesses_of(table: TeacherTable, ids: Sequence[str]) -> Guesses:
+    """The table in the order of the clips; a clip that it does not know has the guess -1 and is not kept."""
+    row_of = {name: row for row, name in enumerate(table.ids)}
+    rows = [row_of.get(name, -1) for name in ids]
+    label_N = torch.tensor([int(table.label_N[row]) if row >= 0 else -1 for row in rows])
+    confidence_N = torch.tensor([float(table.confidence_N[row]) if row >= 0 else 0.0 for row in rows])
+    kept = table.kept_N
+    kept_N = torch.tensor([row >= 0 and (kept is None or bool(kept[row])) for row in rows])
+    known = torch.from_numpy(table.probabilities())
+    uniform = torch.full((known.shape[1],), 1 / known.shape[1])
+    probabilities_NK = torch.stack([known[row] if row >= 0 else uniform for row in rows])
+    return Guesses(label_N, confidence_N, kept_N, probabilities_NK)
