@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
@@ -46,7 +47,8 @@ def write_video(
     """Writes frames; `times` (in 1/1000 s) makes a variable frame rate, `sound` adds a tone as long as the pictures."""
     path.parent.mkdir(parents=True, exist_ok=True)
     stamps = iter(times) if times is not None else None
-    with av.open(str(path), "w", options=container_options or {}) as container:
+    with av.open(str(path), "w", options=container_options or {}) as opened:
+        container: Any = opened
         stream = None
         audio = container.add_stream("aac", rate=16000) if sound else None
         count = 0

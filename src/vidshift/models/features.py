@@ -25,6 +25,8 @@ class Features:
     selection: Selection
     taps: Mapping[str, Packed] = field(default_factory=dict)
     norm: Callable[[Tensor], Tensor] | None = None
+    trace: tuple[tuple[int, ...], ...] = ()
+    """Tokens of each clip as they enter each block, then as they leave the last: what a pass costs (`flops.py`)."""
 
     @cached_property
     def _segments(self) -> tuple[Tensor, Tensor]:

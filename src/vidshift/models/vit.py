@@ -1,5 +1,7 @@
 """The video transformer on packed batches: only kept patches are embedded, and nothing is padded."""
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 
@@ -15,6 +17,16 @@ from vidshift.tokens.base import Packed, Reducer, Selection
 from vidshift.tokens.geometry import Geometry
 from vidshift.tokens.pack import pool
 from vidshift.tokens.seeds import clip_seeds
+
+
+@dataclass(frozen=True, eq=False)
+class Trunk:
+    """What leaves the blocks, before the last norm: tokens, class tokens where there are any, and what was asked for."""
+
+    packed: Packed
+    class_BD: Tensor | None
+    taps: dict[str, Packed]
+    trace: tuple[tuple[int, ...], ...]
 
 
 class VideoTransformer(nn.Module):
@@ -68,12 +80,12 @@ class VideoTransformer(nn.Module):
         active = reducer if reducer is not None else Reducer()
         if selection is None:
             selection = active.select(view, self.geometry, seeds_B=seeds_B, training=self.training, net=self)
-        packed = self.embedding(view, selection)
-        tapped = self._check_taps(taps)
+        self._check_taps(taps)
+        embedded = self.embedding(view, selection)
+        trunk = self.run(embedded, reducer=reducer, seeds_B=seeds_B, taps=taps)
         if "embed" in taps:
-            tapped["embed"] = packed
-        packed, class_BD = self.run(packed, reducer=reducer, seeds_B=seeds_B, taps=taps, tapped=tapped)
-        return self._finish(packed, class_BD, selection, tapped)
+            trunk.taps["embed"] = embedded
+        return self._finish(trunk, selection)
 
     def run(
         self,
@@ -82,29 +94,30 @@ class VideoTransformer(nn.Module):
         reducer: Reducer | None = None,
         seeds_B: Tensor | None = None,
         taps: tuple[str, ...] = (),
-        tapped: dict[str, Packed] | None = None,
-    ) -> tuple[Packed, Tensor | None]:
-        """All blocks on embedded tokens: the tokens before the last norm, and the class tokens where there are any."""
+    ) -> Trunk:
+        """All blocks on embedded tokens."""
         drop = None
         if self.training and seeds_B is not None:
             drop = DropPath.draw(seeds_B, self._rates(), packed.tokens_MD.device)
+        trace, tapped = [packed.lengths], dict[str, Packed]()
         packed = self._enter(packed)
+        extra = 0 if self.embedding.class_token is None else 1
         for layer, block in enumerate(self.blocks):
             packed = block(packed, layer=layer, reducer=reducer, drop=drop)
-            if tapped is not None and f"block{layer}" in taps:
+            trace.append(tuple(n - extra for n in packed.lengths))
+            if f"block{layer}" in taps:
                 tapped[f"block{layer}"] = self._leave(packed)[0]
-        return self._leave(packed)
+        return Trunk(*self._leave(packed), tapped, tuple(trace))
 
     def _rates(self) -> list[float]:
         """Stochastic depth grows linearly with the layer (tokens.md section 7.1)."""
         return torch.linspace(0, self.config.drop_path, self.config.depth).tolist()
 
-    def _check_taps(self, taps: tuple[str, ...]) -> dict[str, Packed]:
+    def _check_taps(self, taps: tuple[str, ...]) -> None:
         known = ["embed", *(f"block{i}" for i in range(self.config.depth))]
         for tap in taps:
             if tap not in known:
                 raise unknown("tap", tap, known)
-        return {}
 
     def _enter(self, packed: Packed) -> Packed:
         """Class tokens and the norm before the blocks, for networks that have them."""
@@ -119,19 +132,18 @@ class VideoTransformer(nn.Module):
         rest, class_BD, _ = split_class(packed)
         return rest, class_BD
 
-    def _finish(
-        self, packed: Packed, class_BD: Tensor | None, selection: Selection, tapped: dict[str, Packed]
-    ) -> Features:
+    def _finish(self, trunk: Trunk, selection: Selection) -> Features:
+        packed, class_BD = trunk.packed, trunk.class_BD
         if self.config.norm_tokens:
             packed = packed.with_tokens(self.norm(packed.tokens_MD))
             class_BD = None if class_BD is None else self.norm(class_BD)
-        by_class = self.config.pooling == "class" and class_BD is not None
-        pooled = (class_BD if by_class and class_BD is not None else pool(packed)).to(self.norm.weight.dtype)
+        pooled = class_BD if self.config.pooling == "class" and class_BD is not None else pool(packed)
+        pooled = pooled.to(self.norm.weight.dtype)
         if not self.config.norm_tokens:
             pooled = self.norm(pooled)
         logits = pooled.new_zeros(pooled.shape[0], 0) if self.head is None else self.head(pooled)
         norm = None if self.config.norm_tokens else self._norm_vectors
-        return Features(pooled, logits, packed, selection, tapped, norm)
+        return Features(pooled, logits, packed, selection, trunk.taps, norm, trunk.trace)
 
     def _norm_vectors(self, x: Tensor) -> Tensor:
         return self.norm(x.to(self.norm.weight.dtype))

@@ -1,0 +1,97 @@
+"""What lies under a folder: every video file and every frame folder, by its relative name."""
+
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from vidshift.data.container import IMAGE_SUFFIXES, VIDEO_SUFFIXES
+from vidshift.errors import UserError
+
+
+@dataclass(frozen=True)
+class Tree:
+    """`names` are relative, with `/`, sorted; `frames` marks those that are folders of pictures."""
+
+    root: Path
+    names: tuple[str, ...]
+    frames: frozenset[str]
+    folders: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def split_suffix(name: str) -> tuple[str, str]:
+    """A name without its video suffix, and the suffix (empty where it has none: dots occur in names)."""
+    stem, suffix = os.path.splitext(name)
+    return (stem, suffix) if suffix.lower() in VIDEO_SUFFIXES else (name, "")
+
+
+def scan(root: Path) -> Tree:
+    """Walks a folder once. Hidden files and macOS `._*` companions are left out; links are followed, loops are not.
+
+    A name that ends like a video counts whatever it is (a pipe, a broken link, a folder), so that a check can say so.
+    """
+    found: list[str] = []
+    frames: set[str] = set()
+    folders: list[str] = []
+    seen: set[tuple[int, int]] = set()
+    others: Counter[str] = Counter()
+    notes: list[str] = []
+    waiting = [""]
+    while waiting:
+        here = waiting.pop()
+        folder = root / here
+        try:
+            status = folder.stat()
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError as error:
+            if not here:
+                raise UserError(f"cannot list the folder '{root}': {error.strerror}; check the path.") from error
+            notes.append(f"the folder '{here}' could not be listed: {error.strerror}")
+            continue
+        if (status.st_dev, status.st_ino) in seen:
+            continue
+        seen.add((status.st_dev, status.st_ino))
+        videos, pictures, inside = _sort(entries, others)
+        prefix = f"{here}/" if here else ""
+        if pictures and not videos and not inside and here:
+            found.append(here)
+            frames.add(here)
+            continue
+        others["picture"] += pictures
+        found.extend(prefix + name for name in videos)
+        if not videos and not inside and split_suffix(here)[1]:
+            found.append(here)  # a folder named like a video, with nothing in it
+            continue
+        if here:
+            folders.append(here)
+        waiting.extend(prefix + name for name in reversed(inside))
+    ignored = sum(others.values())
+    if ignored:
+        notes.append(f"{ignored} files that are no videos were left out")
+    return Tree(root, tuple(sorted(found)), frozenset(frames), tuple(sorted(folders)), tuple(notes))
+
+
+def _sort(entries: list[os.DirEntry[str]], others: Counter[str]) -> tuple[list[str], int, list[str]]:
+    """The videos, the number of numbered pictures, and the folders among a folder's entries."""
+    videos: list[str] = []
+    pictures = 0
+    inside: list[str] = []
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            inside.append(entry.name)
+            continue
+        stem, suffix = os.path.splitext(entry.name)
+        suffix = suffix.lower()
+        if suffix in VIDEO_SUFFIXES:
+            videos.append(entry.name)
+        elif suffix in IMAGE_SUFFIXES and stem[-1:].isdigit():
+            pictures += 1
+        else:
+            others[suffix] += 1
+    return videos, pictures, inside

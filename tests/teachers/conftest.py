@@ -1,0 +1,50 @@
+"""A tiny CLIP folder in the real format: random weights, a byte-level BPE tokenizer as CLIP's."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+
+def save_tiny_clip(folder: Path, *, image_size: int = 32, scale: float = 3.2) -> None:
+    from transformers import CLIPConfig, CLIPModel, CLIPTokenizer
+
+    letters = [chr(c) for c in range(ord("a"), ord("z") + 1)]
+    vocab = [*letters, *(f"{c}</w>" for c in letters), "in", "ing</w>", "<|startoftext|>", "<|endoftext|>"]
+    tokenizer = CLIPTokenizer(
+        vocab={piece: k for k, piece in enumerate(vocab)}, merges=[("i", "n"), ("in", "g</w>")], model_max_length=77
+    )
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = CLIPConfig(
+        text_config={
+            "vocab_size": len(vocab),
+            "hidden_size": 24,
+            "intermediate_size": 48,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+            "bos_token_id": len(vocab) - 2,
+            "eos_token_id": len(vocab) - 1,
+            "pad_token_id": len(vocab) - 1,
+        },
+        vision_config={
+            "hidden_size": 24,
+            "intermediate_size": 48,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+            "image_size": image_size,
+            "patch_size": 8,
+        },
+        projection_dim=16,
+    )
+    model = CLIPModel(config)
+    with torch.no_grad():
+        model.logit_scale.fill_(scale)
+    model.save_pretrained(folder)
+
+
+@pytest.fixture(scope="session")
+def tiny_clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("clip")
+    save_tiny_clip(folder)
+    return folder
