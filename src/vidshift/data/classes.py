@@ -35,7 +35,7 @@ class ClassList:
 
 
 def read_classes(path: Path) -> ClassList:
-    """`classes.json`: a list of names, or of objects {"name", "aliases": [...], "prompt"}, or {"classes": that list}."""
+    """`classes.json`: a list of names or of objects {"name", "aliases": [...], "prompt"}, or {"classes": that list}."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -67,7 +67,7 @@ class CachedClips:
 
     def __init__(self, path: Path, ids: Sequence[str], shape: ClipShape) -> None:
         self.path = path
-        self.ids = list(ids)
+        self.ids: Sequence[str] = list(ids)
         self.frames = shape.frames
         self.shape = shape
 

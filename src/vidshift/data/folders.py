@@ -24,7 +24,7 @@ SPLITS = {
 
 
 def read_folder(root: Path, *, unlabelled: bool = False, domain: str | None = None) -> Manifest:
-    """Class folders `root/<class>/*` and `root/<split>/<class>/*`, or a flat folder (unlabelled), told by their depth."""
+    """Class folders `<class>/*` and `<split>/<class>/*`, or a flat folder (unlabelled), told by their depth."""
     tree = scan(root)
     if not tree.names:
         raise UserError(
@@ -42,14 +42,13 @@ def read_folder(root: Path, *, unlabelled: bool = False, domain: str | None = No
         stray += len(above) > 1
         label = None if unlabelled else label
         rows.append(Row(id=key, path=root / name, label=label, raw_label=label, split=split, domain=domain))
-    if stray and not unlabelled:
-        if stray < len(rows):
-            raise UserError(
-                f"{stray} of {len(rows)} videos in '{root}' lie deeper than class folders do "
-                f"(the first: '{_first_stray(tree, deep)}'); accepted: <class>/VIDEO or <split>/<class>/VIDEO for "
-                "labelled data, or pass a manifest that names the labels."
-            )
-        # Cameras, dates: a tree with some order of its own, and no classes.
+    # Where all of them lie deep it is a tree with some order of its own (cameras, dates), and no classes.
+    if 0 < stray < len(rows) and not unlabelled:
+        raise UserError(
+            f"{stray} of {len(rows)} videos in '{root}' lie deeper than class folders do "
+            f"(the first: '{_first_stray(tree, deep)}'); accepted: <class>/VIDEO or <split>/<class>/VIDEO for "
+            "labelled data, or pass a manifest that names the labels."
+        )
     labels = sorted({row.label for row in rows if row.label is not None})
     loose = sum(row.label is None for row in rows)
     if labels and loose:

@@ -37,8 +37,8 @@ def _missing(spec: str, path: Path) -> UserError:
 
         near = did_you_mean(path.name, [entry.name for entry in parent.iterdir()])
     return UserError(
-        f"there is no file or folder '{spec}'{near}; accepted: a folder of videos, a list or manifest file, a video, or a "
-        "benchmark such as daily-da:hmdb."
+        f"there is no file or folder '{spec}'{near}; accepted: a folder of videos, a list or manifest file, a video, "
+        "or a benchmark such as daily-da:hmdb."
     )
 
 

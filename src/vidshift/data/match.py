@@ -132,8 +132,8 @@ def _source_classes(source: Manifest, aliases: ClassList | None, pairs: Mapping[
     if not source.labelled:
         bare = sum(row.label is None for row in source.rows)
         raise UserError(
-            f"{bare} of {len(source)} source videos have no label ({source.origin}); the source needs class folders, or a "
-            "list or manifest with labels."
+            f"{bare} of {len(source)} source videos have no label ({source.origin}); the source needs class folders, "
+            "or a list or manifest with labels."
         )
     if aliases is not None:
         return aliases.names
@@ -149,8 +149,9 @@ def _source_classes(source: Manifest, aliases: ClassList | None, pairs: Mapping[
                 f"the source names one class twice, {other!r} and {name!r}; pass --map '{name}={other}' to join them."
             )
     if len(classes) < 2:
+        what = f"one class only, {classes[0]!r}" if classes else "no class left"
         raise UserError(
-            f"the source has one class only, {classes[0]!r} ({source.origin}); recognising actions needs two or more: "
+            f"the source has {what} ({source.origin}); recognising actions needs two or more: "
             "point at the folder above the class folders."
         )
     return classes
@@ -165,7 +166,8 @@ def _disagreement(classes: tuple[str, ...], became: Mapping[str, str], lost: tup
     like = guess.split("'")[1] if guess else (free or list(classes))[0]
     return UserError(
         f"{len(lost)} target classes are not among the source's: {shown}{more}; the source has {', '.join(classes)}; "
-        f"pass --map '{first}={like}' (or '{first}=' to leave it out), or --unlabelled if the target's folders are no classes."
+        f"pass --map '{first}={like}' (or '{first}=' to leave it out), or --unlabelled if the target's folders are no "
+        "classes."
     )
 
 
@@ -174,10 +176,12 @@ def share(key: str) -> float:
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") / 2**64
 
 
-def holdout(manifest: Manifest, *, fraction: float = 0.2) -> Manifest:
+def holdout(manifest: Manifest, *, fraction: float = 0.2, by_class: bool = False) -> Manifest:
     """Splits a manifest without a split into `train` and `test` by a hash of each id; one with splits stays as it is.
 
-    The lowest hashes of each class are held out, so that every class with two clips has both parts.
+    Each clip is judged by its own id alone, so that one which was held out stays so when others are added, and labels
+    decide nothing. Only where that leaves a part empty does the clip with the lowest (or highest) hash change sides;
+    with `by_class` every class keeps a training clip.
     """
     if not 0 < fraction < 1:
         raise UserError(
@@ -187,11 +191,13 @@ def holdout(manifest: Manifest, *, fraction: float = 0.2) -> Manifest:
         return manifest
     groups: dict[str | None, list[str]] = {}
     for row in manifest.rows:
-        groups.setdefault(row.label, []).append(row.id)
-    held: set[str] = set()
+        groups.setdefault(row.label if by_class else None, []).append(row.id)
+    held = {row.id for row in manifest.rows if share(row.id) < fraction}
     for ids in groups.values():
-        count = min(max(1, round(fraction * len(ids))), len(ids) - 1)
-        held.update(sorted(ids, key=lambda key: (share(key), key))[:count])
+        if held.issuperset(ids):
+            held.discard(max(ids, key=lambda key: (share(key), key)))
+    if not held:
+        spare = [key for ids in groups.values() if len(ids) > 1 for key in ids]
+        held.update(sorted(spare, key=lambda key: (share(key), key))[:1])
     rows = tuple(replace(row, split="test" if row.id in held else "train") for row in manifest.rows)
-    note = f"{len(held)} of {len(rows)} videos are held out for testing, by a hash of their ids"
-    return replace(manifest, rows=rows, notes=(*manifest.notes, note))
+    return replace(manifest, rows=rows)

@@ -1,15 +1,18 @@
 """The main job: two domains in; a teacher's guesses, an adapted model and an honest report out."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from vidshift.data.clips import CachedClips, ClipShape, LiveClips, open_clips
 from vidshift.data.manifest import Manifest
+from vidshift.data.view import View
 from vidshift.engine.backbone import open_backbone
 from vidshift.engine.batches import TrainingData
 from vidshift.engine.config import RunConfig
@@ -24,6 +27,7 @@ from vidshift.engine.train import Hooks, Trainer
 from vidshift.methods.base import Method, methods
 from vidshift.models.config import VitConfig
 from vidshift.models.flops import Flops, clip_flops, full_flops
+from vidshift.teachers.base import Teacher
 from vidshift.teachers.table import TeacherTable
 from vidshift.teachers.table_file import read_table, write_table
 from vidshift.tokens.base import Reducer, reducers
@@ -85,7 +89,13 @@ class Adapt:
         network.reducer.fix()
         with console.task("evaluating", len(domains.target_test)) as task:
             predictions = predict_clips(network, clips["target test"], progress=lambda done, total: task.update(done))
-        result = score(predictions.ids, predictions.probabilities_NK, domains.target_test, domains.classes)
+        result = score(
+            predictions.ids,
+            predictions.probabilities_NK,
+            domains.target_test,
+            domains.classes,
+            expected=domains.target_expected,
+        )
         source = predict_clips(network, clips["source validation"])
         validation = score(source.ids, source.probabilities_NK, domains.source_val, domains.classes)
         self.warnings.extend(network.reducer.warnings())
@@ -192,13 +202,10 @@ class Adapt:
         net = open_backbone(config.backbone, frames=config.frames).build(vit, seed=config.seed)
         generator = torch.Generator().manual_seed(config.seed)
         self.method.build(width=vit.width, classes=len(domains.classes), generator=generator)
-        teach = None
+        teach: Callable[[View], Tensor] | None = None
         if self.method.name == "zero-shot":
             teacher = open_teacher(config.teacher, device=self.place.device)
-
-            def teach(view):
-                return teacher.probabilities(view, domains.classes)
-
+            teach = partial(_ask, teacher, domains.classes)
         network = Network(
             net, self.method, self.reducer, classes=len(domains.classes), precision=config.precision, teach=teach
         )
@@ -274,6 +281,10 @@ class Adapt:
                 "segment only."
             )
         return said
+
+
+def _ask(teacher: Teacher, classes: tuple[str, ...], view: View) -> Tensor:
+    return teacher.probabilities(view, classes)
 
 
 def table_accuracy(table: TeacherTable, truth: Manifest, classes: tuple[str, ...]) -> float | None:

@@ -29,6 +29,10 @@ class RunConfig:
     variant: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)
     data_seed: int = 0
+    class_map: Mapping[str, str] = field(default_factory=dict)
+    """Class name of either domain -> the class it means; an empty one leaves the class out."""
+    unlabelled: bool = False
+    """Whether the target's folders are no classes."""
     transductive: bool = False
     frames: int = 16
     epochs: int = 8

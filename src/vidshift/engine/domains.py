@@ -23,6 +23,8 @@ class Domains:
     target_train: Manifest
     target_test: Manifest
     target_truth: Manifest
+    target_expected: int | None = None
+    """Videos of the test part with those that a check found bad, where some were left out."""
     notes: tuple[str, ...] = ()
 
 
@@ -46,7 +48,7 @@ def open_domains(config: RunConfig, *, cache: Path, workers: int, console: Conso
 
 
 def _built_in(config: RunConfig, *, cache: Path, workers: int, console: Console) -> Domains:
-    from vidshift.data.stickworld.build import SIZES, build
+    from vidshift.data.stickworld.build import SIZES, build  # pyright: ignore[reportMissingImports]
     from vidshift.data.stickworld.variant import Variant
 
     if config.source == config.target:

@@ -11,6 +11,7 @@ The head (width x classes) and elementwise work are left out of both.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from vidshift.models.config import VitConfig
 from vidshift.models.features import Features
@@ -47,7 +48,7 @@ def clip_flops(config: VitConfig, counts: Sequence[int], *, embedded: int | None
         raise ValueError(f"{len(counts)} token counts for {config.depth} blocks (one more is needed)")
     extra = 1 if config.class_token else 0
     linears = attention = 0.0
-    for before, after in zip(counts[:-1], counts[1:], strict=True):
+    for before, after in pairwise(counts):
         linears += matmul(before + extra, config.width, 4 * config.width)
         linears += 2 * matmul(after + extra, config.width, config.hidden)
         attention += 2 * matmul(before + extra, config.width, before + extra)

@@ -21,7 +21,7 @@ from vidshift.tokens.seeds import clip_seeds
 
 @dataclass(frozen=True, eq=False)
 class Trunk:
-    """What leaves the blocks, before the last norm: tokens, class tokens where there are any, and what was asked for."""
+    """What leaves the blocks, before the last norm: tokens, class tokens if there are any, and what was asked for."""
 
     packed: Packed
     class_BD: Tensor | None

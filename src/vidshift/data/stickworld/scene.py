@@ -12,7 +12,7 @@ from vidshift.data.stickworld.texture import TEXTURES, paint
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """A kind of place. `back` and `floor` are a texture and two colours; `horizon` is a range of heights from the top."""
+    """A kind of place. `back` and `floor` are a texture and two colours; `horizon` is a range of heights from above."""
 
     name: str
     back: tuple[str, Colour, Colour]

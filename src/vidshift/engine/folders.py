@@ -1,0 +1,151 @@
+"""A user's own data -> the two domains of a run: one class list, and what is trained on, held out and tested."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from vidshift.data.classes import ClassList, read_classes
+from vidshift.data.layouts import read
+from vidshift.data.manifest import Manifest
+from vidshift.data.match import holdout, match
+from vidshift.engine.config import RunConfig
+from vidshift.engine.domains import Domains, usable
+from vidshift.errors import UserError
+
+CLASS_LIST = "classes.json"
+
+
+def open_folders(config: RunConfig) -> Domains:
+    """Both domains of a run, read as they lie, in the source's classes.
+
+    Splits are used where the data has them; elsewhere a fifth of the clips, by a hash of their ids, is never trained
+    on. With `config.transductive` the target is tested on the clips that it was adapted to.
+    """
+    if _same(config.source, config.target):
+        raise UserError(
+            f"source and target are both '{config.source}'; give two domains (for training and testing on one, use its "
+            "splits with --method source-only).",
+            usage=True,
+        )
+    source = read(config.source, domain="source")
+    target = read(config.target, domain="target", unlabelled=config.unlabelled)
+    matched = match(source, target, mapping=dict(config.class_map), aliases=_class_list(config))
+    source, target = matched.source, matched.target
+    source_train, source_val, source_note = _source_parts(source)
+    target_train, target_test, target_note = _target_parts(target, transductive=config.transductive)
+    _every_class(source_train)
+    notes = [
+        f"source: {_described(source)}",
+        f"target: {_described(target)}",
+        *source.notes,
+        *target.notes,
+        *matched.notes(),
+        source_note,
+        target_note,
+    ]
+    parts: list[Manifest] = []
+    for part, what in (
+        (source_train, "the source's training part"),
+        (source_val, "the source's validation part"),
+        (target_train, "the target's training part"),
+        (target_test, "the target's test part"),
+    ):
+        good, skipped = usable(part, what)
+        parts.append(good)
+        notes.extend([skipped] if skipped else [])
+    if not target_test.labelled:
+        notes.append("the target's test part has no labels: its accuracy will be unknown, label-free scores are given")
+    return Domains(
+        classes=source.classes,
+        source_train=parts[0],
+        source_val=parts[1],
+        target_train=parts[2].without_labels(),
+        target_test=parts[3],
+        target_truth=parts[2],
+        target_expected=len(target_test),
+        notes=tuple(note[0].upper() + note[1:].rstrip(".") + "." for note in notes if note),
+    )
+
+
+def _same(source: str, target: str) -> bool:
+    """Whether two specs mean one place."""
+    if source == target:
+        return True
+    first, second = Path(source).expanduser(), Path(target).expanduser()
+    return first.exists() and second.exists() and first.resolve() == second.resolve()
+
+
+def _class_list(config: RunConfig) -> ClassList | None:
+    """The `classes.json` that lies in the source's folder, or beside its list or manifest."""
+    source = Path(config.source).expanduser()
+    beside = (source if source.is_dir() else source.parent) / CLASS_LIST
+    return read_classes(beside) if source.exists() and beside.is_file() else None
+
+
+def _described(manifest: Manifest) -> str:
+    labelled = sum(row.label is not None for row in manifest.rows)
+    return f"{len(manifest)} videos ({labelled} labelled), read as {manifest.origin}"
+
+
+def _splits(manifest: Manifest, what: str) -> dict[str, Manifest]:
+    """The parts that the data itself names; none where it names none."""
+    names = sorted({row.split for row in manifest.rows if row.split is not None})
+    bare = [row for row in manifest.rows if row.split is None]
+    if names and bare:
+        raise UserError(
+            f"{len(bare)} of {len(manifest)} videos of {what} have no split (the first: '{bare[0].path}') while others "
+            f"are in {', '.join(names)}; give every video a split, or none."
+        )
+    return {name: manifest.where(split=name) for name in names}
+
+
+def _source_parts(source: Manifest) -> tuple[Manifest, Manifest, str]:
+    """Training and validation clips of the source, and where they come from in words."""
+    parts = _splits(source, "the source")
+    if not parts:
+        return _held_out(source, "the source", by_class=True, use="validation")
+    if "train" not in parts:
+        raise UserError(
+            f"the source has the splits {', '.join(parts)} and no training split; add `train`, or no split."
+        )
+    for name in ("val", "test"):
+        if name in parts:
+            return parts["train"], parts[name], f"the source is trained on its train split and validated on {name}"
+    return _held_out(parts["train"], "the source's train split", by_class=True, use="validation")
+
+
+def _target_parts(target: Manifest, *, transductive: bool) -> tuple[Manifest, Manifest, str]:
+    """Training and test clips of the target, and where they come from in words."""
+    parts = _splits(target, "the target")
+    train = parts.get("train") if parts else target
+    if train is None:
+        raise UserError(
+            f"the target has the splits {', '.join(parts)} and no training split; add `train` (unlabelled videos will "
+            "do), or give the videos no split."
+        )
+    if transductive:
+        return train, train, "the target is tested on the very clips it is adapted to (transductive)"
+    for name in ("test", "val"):
+        if name in parts:
+            return train, parts[name], f"the target is adapted to its train split and tested on {name}"
+    return _held_out(train, "the target", by_class=False, use="testing")
+
+
+def _held_out(manifest: Manifest, what: str, *, by_class: bool, use: str) -> tuple[Manifest, Manifest, str]:
+    if len(manifest) < 2:
+        raise UserError(f"{what} has {len(manifest)} video, too few to hold any out; add videos or a test split.")
+    bare = replace(manifest, rows=tuple(replace(row, split=None) for row in manifest.rows))
+    split = holdout(bare, by_class=by_class)
+    train, held = split.where(split="train"), split.where(split="test")
+    note = f"{len(held)} of {len(manifest)} videos of {what} are held out for {use}, by a hash of their ids"
+    return train, held, note
+
+
+def _every_class(train: Manifest) -> None:
+    lacking = [name for name in train.classes if name not in {row.label for row in train.rows if row.usable}]
+    if lacking:
+        raise UserError(
+            f"the source has no usable training video of {lacking[0]!r} (and of {len(lacking) - 1} more classes); add "
+            "some, or leave the class out."
+            if len(lacking) > 1
+            else f"the source has no usable training video of {lacking[0]!r}; add some, or leave the class out."
+        )

@@ -1,0 +1,156 @@
+from pathlib import Path
+
+import pytest
+
+from vidshift.data.manifest import Manifest
+from vidshift.data.match import share
+from vidshift.engine.config import RunConfig
+from vidshift.engine.domains import open_domains
+from vidshift.engine.folders import open_folders
+from vidshift.errors import UserError
+
+
+def touch(root: Path, *names: str) -> Path:
+    for name in names:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    return root
+
+
+def clips(*classes: str, count: int = 10, prefix: str = "") -> list[str]:
+    return [f"{prefix}{name}/clip {n}.mp4" for name in classes for n in range(count)]
+
+
+def ids(manifest: Manifest) -> set[str]:
+    return {row.id for row in manifest.rows}
+
+
+def config(source: Path, target: Path, **options) -> RunConfig:
+    return RunConfig(source=str(source), target=str(target), **options)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return touch(tmp_path / "warehouse", *clips("Push Cart", "walk", "wave"))
+
+
+def test_without_splits_a_fifth_is_held_out_by_the_clips_own_id(source: Path, tmp_path: Path):
+    target = touch(tmp_path / "street", *clips("push_cart", "walk", "Wave", count=40))
+    found = open_folders(config(source, target))
+    assert found.classes == ("Push Cart", "walk", "wave")
+    assert ids(found.target_train) | ids(found.target_test) == ids(found.target_truth) | ids(found.target_test)
+    assert not ids(found.target_train) & ids(found.target_test)
+    assert ids(found.target_test) == {i for i in ids(found.target_train) | ids(found.target_test) if share(i) < 0.2}
+    assert len(found.target_train) + len(found.target_test) == 120
+    assert len(found.source_train) + len(found.source_val) == 30
+    assert {row.label for row in found.target_test.rows} <= set(found.classes)
+    assert all(row.label is None and row.raw_label is None for row in found.target_train.rows)
+    assert ids(found.target_truth) == ids(found.target_train)
+    assert found.target_truth.labelled
+
+
+def test_what_was_held_out_stays_so_when_clips_are_added(source: Path, tmp_path: Path):
+    target = touch(tmp_path / "street", *clips("walk", "wave", count=20))
+    before = open_folders(config(source, target))
+    touch(target, *clips("Push Cart", "walk", count=50))
+    after = open_folders(config(source, target))
+    assert ids(before.target_test) <= ids(after.target_test)
+    assert ids(before.target_train) <= ids(after.target_train)
+
+
+def test_labels_of_the_target_do_not_decide_what_is_held_out(source: Path, tmp_path: Path):
+    target = touch(tmp_path / "street", *clips("walk", "wave", count=3))
+    with_labels = open_folders(config(source, target))
+    without = open_folders(config(source, target, unlabelled=True))
+    assert ids(with_labels.target_test) == ids(without.target_test)
+    assert not any(row.label for row in without.target_test.rows)
+    assert any("no labels" in note for note in without.notes)
+
+
+def test_every_class_of_the_source_is_trained_on(tmp_path: Path):
+    source = touch(tmp_path / "a", *clips("walk", "wave", "jump", "run", count=2))
+    found = open_folders(config(source, touch(tmp_path / "b", *clips("walk"))))
+    assert {row.label for row in found.source_train.rows} == {"walk", "wave", "jump", "run"}
+    assert len(found.source_val)
+
+
+def test_splits_are_used_where_they_are(tmp_path: Path):
+    source = touch(
+        tmp_path / "a",
+        *clips("walk", "wave", prefix="train/"),
+        *clips("walk", "wave", count=2, prefix="validation/"),
+        *clips("walk", "wave", count=3, prefix="test/"),
+    )
+    target = touch(
+        tmp_path / "b",
+        *clips("walk", "wave", prefix="train/", count=7),
+        *clips("walk", "wave", prefix="val/", count=2),
+        *clips("walk", "wave", prefix="test/", count=3),
+    )
+    found = open_folders(config(source, target))
+    sizes = [len(part) for part in (found.source_train, found.source_val, found.target_train, found.target_test)]
+    assert sizes == [20, 4, 14, 6]
+
+
+def test_transductive_tests_on_the_training_clips_and_says_so(source: Path, tmp_path: Path):
+    found = open_folders(config(source, touch(tmp_path / "b", *clips("walk", "wave")), transductive=True))
+    assert ids(found.target_test) == ids(found.target_train)
+    assert len(found.target_test) == 20
+    assert any("transductive" in note for note in found.notes)
+
+
+def test_a_flat_target_is_unlabelled(source: Path, tmp_path: Path):
+    found = open_folders(config(source, touch(tmp_path / "cam", *(f"-{n} [é].mp4" for n in range(30)))))
+    assert found.target_truth.labelled is False
+    assert len(found.target_train) + len(found.target_test) == 30
+
+
+def test_map_settles_what_names_do_not(source: Path, tmp_path: Path):
+    target = touch(tmp_path / "b", *clips("strolling", "waves", "cooking"))
+    with pytest.raises(UserError, match=r"'waves' \(did you mean 'wave'\?\).*--map"):
+        open_folders(config(source, target))
+    found = open_folders(config(source, target, class_map={"strolling": "walk", "waves": "wave", "cooking": ""}))
+    assert {row.label for row in found.target_truth.rows} == {"walk", "wave"}
+    assert any("no video of: Push Cart" in note for note in found.notes)
+
+
+def test_aliases_come_from_classes_json_in_the_source(source: Path, tmp_path: Path):
+    (source / "classes.json").write_text(
+        '[{"name": "walk", "aliases": ["strolling"]}, "wave", {"name": "push", "aliases": ["push cart"]}]'
+    )
+    target = touch(tmp_path / "b", *clips("strolling"))
+    found = open_folders(config(source, target))
+    assert found.classes == ("walk", "wave", "push")
+    assert {row.label for row in found.target_truth.rows} == {"walk"}
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ([], "no video in the folder"),
+        (clips("walk"), "one class only, 'walk'"),
+        (["a.mp4", "b.mp4"], "have no label"),
+        (clips("walk", "wave", prefix="test/"), "no training split"),
+        ([*clips("walk"), "stray.mp4"], "lies beside class folders"),
+    ],
+)
+def test_a_source_that_cannot_be_used_is_refused_in_one_sentence(tmp_path: Path, names: list[str], message: str):
+    source, target = tmp_path / "a", touch(tmp_path / "b", *clips("walk"))
+    source.mkdir()
+    touch(source, *names)
+    with pytest.raises(UserError, match=message) as caught:
+        open_folders(config(source, target))
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_and_equal_folders(source: Path, tmp_path: Path):
+    with pytest.raises(UserError, match=r"no file or folder '.*warehous' \(did you mean 'warehouse'\?\)"):
+        open_folders(config(tmp_path / "warehous", source))
+    with pytest.raises(UserError, match="give two domains"):
+        open_folders(config(source, source / ".." / "warehouse"))
+    with pytest.raises(UserError, match="mixes a built-in domain"):
+        open_domains(config(source, Path("street")), cache=tmp_path, workers=1, console=None)  # pyright: ignore
+    one = touch(tmp_path / "one", "a.mp4")
+    with pytest.raises(UserError, match="too few to hold any out"):
+        open_folders(config(source, one))
