@@ -1,0 +1,5 @@
+"""`python -m vidshift`."""
+
+from vidshift.cli import main
+
+main()

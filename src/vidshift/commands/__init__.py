@@ -1,0 +1,1 @@
+"""One function a command; its signature and docstring are its help."""
