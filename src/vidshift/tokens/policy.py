@@ -88,11 +88,11 @@ class ThresholdPolicy:
 
     @property
     def mu(self) -> float:
-        return float(self.theta[0])
+        return self.theta.detach()[0].item()
 
     @property
     def log_sigma(self) -> float:
-        return float(self.theta[1])
+        return self.theta.detach()[1].item()
 
     def at(self, eps: float) -> Sampled:
         u = self.mu + math.exp(self.log_sigma) * eps
