@@ -52,6 +52,9 @@ def adapt(
     transductive: Annotated[
         bool | None, _setting("transductive", "Test on the target's training clips; marked in the report.", negative="")
     ] = None,
+    unlabelled: Annotated[
+        bool | None, _setting("unlabelled", "The target's folders are no classes.", negative="")
+    ] = None,
     set: Annotated[
         tuple[str, ...],
         Parameter(negative="", help="NAME=VALUE of any other setting in config.yaml.", show_default=False),
@@ -81,7 +84,7 @@ def adapt(
     from vidshift.engine.start import start
 
     names = ("source", "target", "method", "reducer", "teacher", "gamma", "backbone", "variant", "frames", "epochs")
-    names += ("batch", "lr", "seed", "checkpoint", "precision", "transductive")
+    names += ("batch", "lr", "seed", "checkpoint", "precision", "transductive", "unlabelled")
     here = locals()
     finished = start(
         {name: here[name] for name in names if here[name] is not None},

@@ -6,6 +6,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from vidshift.data.match import parse_map
 from vidshift.engine.adapt import Adapt, Finished, Place
 from vidshift.engine.config import RunConfig, load_config
 from vidshift.engine.console import open_console
@@ -69,6 +70,8 @@ def read_settings(
         changes["method_options"] = read_options("method", method, methods[method], of_method)
     if "reducer" in changes or of_reducer:
         changes["reducer_options"] = read_options("reducer", reducer, reducers[reducer], of_reducer)
+    if of_map := tuple(pairs.get("map", ())):
+        changes["class_map"] = parse_map(of_map)
     return replace(base, **changes)
 
 
