@@ -19,6 +19,8 @@ FPS = 16
 # Each part of a clip has a random stream of its own, so that variants with one seed differ only in what they name.
 _STREAMS = ("scene", "look", "people", "motion", "things", "camera", "noise")
 _DRIFT_PER_FRAME = 0.5
+# How far to either side of its middle the figure's way goes, in pixels of a frame of 96.
+_WAY = 44.0
 _ITEM_CHANCES = (0.22, 0.3, 0.3, 0.18)
 
 
@@ -134,8 +136,13 @@ def _stand(domain: str, rng: Generator, pose: motion.Pose, horizon: float, scale
     foot_y = rng.uniform(max(horizon + 8.0, height * 0.98 + 6.0), 92.0)
     yaw = rng.uniform(-0.85, 0.85)
     facing = 1 if rng.random() < 0.5 else -1
-    # Room for the way that the figure goes, so that most of it stays in the picture.
+    near_hand = bool(rng.random() < 0.5)
+    if not near_hand:
+        # Turned away from the camera, the body would hide all that the far hand does.
+        yaw = -facing * abs(yaw)
+    # Room for the way that the figure goes; the camera keeps pace with one that would leave the picture.
     half = 0.5 * float(np.ptp(pose.travel)) * height * float(np.cos(yaw))
+    pose.travel *= min(1.0, _WAY / max(half, 1e-6))
     free = max(34.0 - half, 3.0)
     return figure.Placement(
         foot_x=(48.0 + rng.uniform(-free, free) * 0.7) * scale,
@@ -143,7 +150,7 @@ def _stand(domain: str, rng: Generator, pose: motion.Pose, horizon: float, scale
         height=height * scale,
         facing=facing,
         yaw=yaw,
-        near_hand=bool(rng.random() < 0.5),
+        near_hand=near_hand,
     )
 
 
@@ -204,8 +211,12 @@ def _film(background: Array, camera_T2: NDArray[np.float64], size: int, margin: 
     for frame in range(frames):
         x, y = whole[frame] + margin - 1
         rows = background[y : y + size + 3, x : x + size + 3]
-        wide = sum(taps_T2K[frame, 0, k] * rows[:, k : k + size] for k in range(4))
-        canvas[frame] = sum(taps_T2K[frame, 1, k] * wide[k : k + size] for k in range(4))
+        wide = np.zeros((size + 3, size, 3), dtype=np.float32)
+        for k in range(4):
+            wide += taps_T2K[frame, 0, k] * rows[:, k : k + size]
+        canvas[frame] = 0.0
+        for k in range(4):
+            canvas[frame] += taps_T2K[frame, 1, k] * wide[k : k + size]
     return canvas
 
 

@@ -115,7 +115,8 @@ def _barrel(c: Array, x: float, y: float, s: float, k: Colour) -> None:
 
 
 def _hill(c: Array, x: float, y: float, s: float, k: Colour) -> None:
-    raster.ellipse(c, (x, y), (s * 1.4, s * 0.5), k)
+    above = c[:, : max(round(y), 0)]
+    raster.ellipse(above, (x, y), (s * 1.4, s * 0.5), k)
 
 
 PROPS: dict[str, Prop] = {

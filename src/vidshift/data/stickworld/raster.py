@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float32]
+Array = NDArray[np.floating]
 Colour = tuple[float, float, float]
 
 # A shape that crosses the picture has a small bounding box only over a few frames at a time.
