@@ -1,6 +1,7 @@
 """The video transformer on packed batches: only kept patches are embedded, and nothing is padded."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -166,6 +167,6 @@ class VideoTransformer(nn.Module):
         attn = AttnView(q, k, packed.lengths, bias_M=None, patch_M=patch_M)
         return attn.column_means().view(len(view), -1)
 
-    def param_groups(self, *, lr: float, weight_decay: float, layer_decay: float = 1.0) -> list[dict[str, object]]:
+    def param_groups(self, *, lr: float, weight_decay: float, layer_decay: float = 1.0) -> list[dict[str, Any]]:
         """Optimizer groups, each with its own absolute `lr` (see `params.grouped`)."""
         return grouped(self, depth=self.config.depth, lr=lr, weight_decay=weight_decay, layer_decay=layer_decay)
