@@ -18,11 +18,11 @@ from vidshift.engine.batches import TrainingData
 from vidshift.engine.config import RunConfig
 from vidshift.engine.console import Console
 from vidshift.engine.domains import Domains, open_domains
-from vidshift.engine.evaluate import Predictions, Score, label_indices, predict_clips, score
+from vidshift.engine.evaluate import Predictions, Score, hits, label_indices, predict_clips, score
 from vidshift.engine.files import write_json, write_text
 from vidshift.engine.model import export_model
 from vidshift.engine.step import Network
-from vidshift.engine.teach import Taught, guesses_of, open_teacher, teach_clips
+from vidshift.engine.teach import Taught, guesses_of, open_teacher, table_key, teach_clips
 from vidshift.engine.train import Hooks, Trainer
 from vidshift.methods.base import Method, methods
 from vidshift.models.config import VitConfig
@@ -42,6 +42,8 @@ class Place:
 
     folder: Path
     cache: Path
+    clip_cache: Path | None = None
+    """Where decoded clips and teacher tables go, if not into `cache`."""
     workers: int = 2
     device: str = "cpu"
     cache_limit_bytes: int = 8 * 2**30
@@ -55,6 +57,19 @@ class Finished:
     folder: Path
     summary: Mapping[str, Any]
     warnings: tuple[str, ...]
+    hits_N: Tensor | None = None
+    """Right or wrong for each clip of the target test, where labels tell."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a run trains and tests on, drawn, decoded and labelled by the teacher."""
+
+    domains: Domains
+    vit: VitConfig
+    shape: ClipShape
+    clips: "dict[str, CachedClips | LiveClips]"
+    taught: Taught | None
 
 
 class Adapt:
@@ -72,15 +87,10 @@ class Adapt:
         place.folder.mkdir(parents=True, exist_ok=True)
         if not (place.folder / "config.yaml").exists():
             write_text(place.folder / "config.yaml", config.as_yaml())
-        domains = open_domains(config, cache=place.cache, workers=place.workers, console=console)
-        for note in domains.notes:
-            console.say(note)
-        vit, shape = self._network_shape(len(domains.classes))
-        clips = self._decode(domains, shape)
-        taught = self._teach(domains, clips)
-        network = self._network(vit, domains)
-        data = self._training_data(domains, clips, taught)
-        trainer = Trainer(config, place.folder, network, data, self._hooks(domains, clips), resume=True)
+        ready = self.prepare()
+        domains, clips, vit, shape, taught = ready.domains, ready.clips, ready.vit, ready.shape, ready.taught
+        trainer = self.trainer(ready)
+        network = trainer.network
         position = trainer.run(console, tensorboard=place.tensorboard)
         if config.checkpoint == "oracle" and (place.folder / "best").exists():
             from safetensors.torch import load_file
@@ -135,7 +145,26 @@ class Adapt:
             "warnings": self.warnings,
         }
         write_json(place.folder / "summary.json", _finite(summary))
-        return Finished(place.folder, summary, tuple(self.warnings))
+        hits_N = hits(predictions.ids, predictions.probabilities_NK, domains.target_test, domains.classes)
+        return Finished(place.folder, summary, tuple(self.warnings), hits_N)
+
+    def prepare(self) -> Prepared:
+        """Everything before training; what is there already is used again."""
+        config, place, console = self.config, self.place, self.console
+        place.folder.mkdir(parents=True, exist_ok=True)
+        domains = open_domains(config, cache=place.cache, workers=place.workers, console=console)
+        for note in domains.notes:
+            console.say(note)
+        vit, shape = self._network_shape(len(domains.classes))
+        clips = self._decode(domains, shape)
+        return Prepared(domains, vit, shape, clips, self._teach(domains, clips))
+
+    def trainer(self, ready: Prepared) -> Trainer:
+        """The training of this run, resumed where a state was saved."""
+        network = self._network(ready.vit, ready.domains)
+        data = self._training_data(ready.domains, ready.clips, ready.taught)
+        hooks = self._hooks(ready.domains, ready.clips)
+        return Trainer(self.config, self.place.folder, network, data, hooks, resume=True)
 
     def _network_shape(self, classes: int) -> tuple[VitConfig, ClipShape]:
         vit = open_backbone(self.config.backbone, frames=self.config.frames).config
@@ -158,7 +187,7 @@ class Adapt:
                 clips[name] = open_clips(
                     manifest,
                     shape,
-                    cache=self.place.cache,
+                    cache=self.place.clip_cache or self.place.cache,
                     limit_bytes=self.place.cache_limit_bytes,
                     workers=self.place.workers,
                     progress=lambda n, _, before=before: task.update(before + n),
@@ -183,6 +212,8 @@ class Adapt:
             taught = Taught(table, report(table, asked=len(clips["target"]), gamma=config.gamma))
         else:
             teacher = open_teacher(config.teacher, device=self.place.device)
+            tables = (self.place.clip_cache or self.place.cache) / "teacher"
+            key = table_key(teacher.card, domains.target_train, clips["target"])
             taught = teach_clips(
                 teacher,
                 clips["target"],
@@ -190,6 +221,7 @@ class Adapt:
                 gamma=config.gamma,
                 work=self.place.folder / "teaching",
                 console=self.console,
+                known=tables / f"{key}{path.suffix}",
             )
             write_table(taught.table, path)
         for warning in taught.report.warnings():

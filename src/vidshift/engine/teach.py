@@ -1,20 +1,24 @@
 """The teacher's part of a run: guesses for the target's training clips, made once, kept as a file beside the run."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from vidshift.data.clips import CachedClips, LiveClips, cache_key
 from vidshift.data.loader import Clips, test_view
+from vidshift.data.manifest import Manifest
 from vidshift.data.view import View
 from vidshift.engine.batches import Guesses
 from vidshift.engine.console import Console
-from vidshift.teachers.base import Teacher
+from vidshift.teachers.base import Card, Teacher
 from vidshift.teachers.labelling import label_videos
 from vidshift.teachers.opening import open_teacher
 from vidshift.teachers.report import TableReport, report
 from vidshift.teachers.table import TeacherTable
+from vidshift.teachers.table_file import read_table, write_table
 
 __all__ = ["Taught", "guesses_of", "open_teacher", "teach_clips"]
 
@@ -27,10 +31,27 @@ class Taught:
     report: TableReport
 
 
+def table_key(card: Card, manifest: Manifest, clips: "CachedClips | LiveClips") -> str:
+    """Names the table of one teacher about certain clips: it changes whenever a guess could."""
+    told = (card.teacher, card.prompt, card.temperature, card.fingerprint, manifest.classes)
+    return hashlib.blake2b(repr((told, cache_key(manifest, clips.shape))).encode(), digest_size=12).hexdigest()
+
+
 def teach_clips(
-    teacher: Teacher, clips: Clips, classes: Sequence[str], *, gamma: float, work: Path, console: Console
+    teacher: Teacher,
+    clips: Clips,
+    classes: Sequence[str],
+    *,
+    gamma: float,
+    work: Path,
+    console: Console,
+    known: Path | None = None,
 ) -> Taught:
-    """Label clips at their test view, resumably."""
+    """Label clips at their test view, resumably. `known` is where this teacher's table of these clips is kept for other
+    runs; a teacher without a fingerprint is asked again."""
+    if known is not None and teacher.card.fingerprint and known.exists():
+        table = read_table(known, classes=classes).filter(gamma)
+        return Taught(table, report(table, asked=len(clips), gamma=gamma))
     place = {name: index for index, name in enumerate(clips.ids)}
 
     def load(ids: Sequence[str]) -> View:
@@ -46,6 +67,8 @@ def teach_clips(
             gamma=gamma,
             progress=lambda done, total: task.update(done),
         )
+    if known is not None and teacher.card.fingerprint:
+        write_table(table, known)
     return Taught(table, report(table, asked=len(clips), gamma=gamma))
 
 

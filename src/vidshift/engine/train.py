@@ -84,6 +84,28 @@ class Trainer:
             log.close()
         return self.position
 
+    def timed_step(self) -> Callable[[int], float]:
+        """For benchmarks: does a step of the first stage, its batch made beforehand, and returns its seconds."""
+        stage = self.stages[0]
+        optimizer = self._optimizer(stage)
+        batches = self._batches(stage)
+        log = MetricsLog(self.folder / "metrics.jsonl")
+        self.network.train()
+
+        def step(number: int) -> float:
+            batch = batches.at(number)
+            started = time.perf_counter()
+            self._step(number, batch, stage, self.stage_steps(stage), optimizer, log)
+            return time.perf_counter() - started
+
+        return step
+
+    def _batches(self, stage: Stage) -> StageData:
+        config = self.config
+        return StageData(
+            self.data, stage, self.network.method, batch=config.batch, seed=config.seed, augment=config.augment
+        )
+
     def _run_stage(self, number: int, log: MetricsLog, task: Task) -> None:
         stage, position = self.stages[number], self.position
         steps = self.stage_steps(stage)
@@ -96,14 +118,7 @@ class Trainer:
         optimizer = self._optimizer(stage)
         if self._saved is not None:
             self._restore(optimizer)
-        batches = StageData(
-            self.data,
-            stage,
-            self.network.method,
-            batch=self.config.batch,
-            seed=self.config.seed,
-            augment=self.config.augment,
-        )
+        batches = self._batches(stage)
         self.network.train()
         waiting = time.perf_counter()
         for step in self._steps(batches, position.step, steps):
