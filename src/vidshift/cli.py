@@ -17,6 +17,7 @@ from vidshift.errors import UserError
 # such a module imports nothing heavy at its top, since the help of all commands reads every one of them.
 COMMANDS = (
     "adapt",
+    "check",
     "evaluate",
     "predict",
 )

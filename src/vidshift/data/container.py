@@ -135,22 +135,31 @@ def _open(path: Path) -> "InputContainer":
         # An absolute path, so that no name can be read as an option or as another protocol.
         return av.open("file:" + os.path.abspath(path), "r", options=options, metadata_errors="replace")
     except InvalidDataError as error:
-        raise DecodeError(path, stage="open", status="not-a-video", reason=_what_it_is(path)) from error
+        status, reason = _what_it_is(path)
+        raise DecodeError(path, stage="open", status=status, reason=reason) from error
     except MemoryError as error:
         raise DecodeError(path, stage="open", status="corrupt", reason="its header asks for too much memory") from error
     except (FFmpegError, ValueError, OverflowError) as error:
         if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM, errno.ENOENT):
             raise from_os_error(path, error) from error
-        raise DecodeError(path, stage="open", status="not-a-video", reason=f"{_what_it_is(path)} ({error})") from error
+        status, reason = _what_it_is(path)
+        raise DecodeError(path, stage="open", status=status, reason=f"{reason} ({error})") from error
 
 
-def _what_it_is(path: Path) -> str:
-    """A guess from the first bytes at what pretends to be a video."""
+def _what_it_is(path: Path) -> tuple[str, str]:
+    """Status and reason for what FFmpeg does not take for a video, guessed from its first bytes."""
     try:
         with path.open("rb") as file:
             head = file.read(512)
     except OSError as error:
-        return from_os_error(path, error).reason
+        refused = from_os_error(path, error)
+        return refused.status, refused.reason
+    if head[4:8] == b"ftyp":
+        return "truncated", "it is an MP4 file without its index: cut off, or never finished"
+    return "not-a-video", _pretender(head)
+
+
+def _pretender(head: bytes) -> str:
     text = head.lstrip().lower()
     if text.startswith((b"<!doctype", b"<html", b"<?xml", b"<")):
         return "it is a web page or XML text, not a video (a failed download?)"
@@ -162,8 +171,6 @@ def _what_it_is(path: Path) -> str:
         return "it is a picture, not a video"
     if head.startswith(b"version https://git-lfs"):
         return "it is a Git LFS pointer, not the video itself; fetch the large files"
-    if head[4:8] == b"ftyp":
-        return "it is an MP4 file without its index (cut off, or never finished)"
     if not head.strip(b"\0"):
         return "it holds only zero bytes, not a video"
     if len(head) and all(byte >= 9 and (byte < 127 or byte >= 160) for byte in head):

@@ -72,7 +72,10 @@ def _require(folder: Path) -> tuple[Path, ...]:
     files = frame_files(folder)
     if not files:
         raise DecodeError(
-            folder, stage="open", status="not-a-video", reason="the folder holds no numbered pictures (img_00001.jpg)"
+            folder,
+            stage="open",
+            status="not-a-file",
+            reason="it is a folder, and holds no numbered pictures (img_00001.jpg)",
         )
     return files
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from vidshift.data.status import is_usable
+
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
@@ -28,7 +30,7 @@ class Row:
     @property
     def usable(self) -> bool:
         """False only where a check has found the file bad."""
-        return self.status in (None, "ok")
+        return is_usable(self.status)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,134 @@
+"""All videos of a manifest through worker processes, remembering what is known already."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from vidshift.data.check.duplicates import find_duplicates
+from vidshift.data.check.findings import Finding, Memory, file_key
+from vidshift.data.check.inspect import Seen, Task, inspect
+from vidshift.data.manifest import Manifest, Row
+from vidshift.data.workers import Lost, guarded
+
+Progress = Callable[[int, int], None]
+# Gets the frames of one video and adds to its finding what data itself cannot know (motion energies).
+Enrich = Callable[[Finding, np.ndarray], Finding]
+FILE_SECONDS = 120.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What is sampled from each video; `send_every` picks the frames that `enrich` gets."""
+
+    frames: int = 32
+    height: int = 224
+    width: int = 224
+    resize: str = "squash"
+    send_every: int = 2
+
+    def task(self, row: Row, *, send: bool) -> Task:
+        return Task(
+            path=row.path,
+            start=row.start,
+            end=row.end,
+            frames=self.frames,
+            size=(self.height, self.width),
+            resize=self.resize,
+            send_every=self.send_every if send else 0,
+        )
+
+
+def check_manifest(
+    manifest: Manifest,
+    look: Look,
+    *,
+    workers: int,
+    timeout: float = FILE_SECONDS,
+    memory: Path | None = None,
+    enrich: Enrich | None = None,
+    retry: bool = False,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> tuple[Finding, ...]:
+    """A finding for each row, in order. `memory` is the file that keeps them; `retry` looks again at what timed out or
+    crashed, `fresh` at everything."""
+    known = Memory(memory)
+    keys = [file_key(row, vars(look).values()) for row in manifest.rows]
+    found: dict[int, Finding] = {}
+    for place, key in enumerate(keys):
+        before = None if fresh else known.get(key)
+        if before is None or (retry and before.status in ("timeout", "crashed")):
+            continue
+        if enrich is not None and before.motion is not None and before.kept is None:
+            continue
+        found[place] = before
+    missing = [place for place in range(len(keys)) if place not in found]
+    tasks = (look.task(manifest.rows[place], send=enrich is not None) for place in missing)
+    if progress:
+        progress(len(found), len(keys))
+    try:
+        for at, answer in guarded(inspect, tasks, workers=min(workers, max(1, len(missing))), timeout=timeout):
+            finding = _settle(answer, enrich)
+            found[missing[at]] = finding
+            known.put(keys[missing[at]], finding)
+            if progress:
+                progress(len(found), len(keys))
+    finally:
+        known.close()
+    return find_duplicates(manifest.rows, [found[place] for place in range(len(keys))])
+
+
+def _settle(answer: Seen | Lost, enrich: Enrich | None) -> Finding:
+    if isinstance(answer, Lost):
+        return Finding(status=answer.kind, reason=answer.reason)
+    if enrich is not None and answer.clip_THWC is not None:
+        return enrich(answer.finding, answer.clip_THWC)
+    return answer.finding
+
+
+def with_findings(manifest: Manifest, findings: tuple[Finding, ...]) -> Manifest:
+    """The manifest with what was found in its rows."""
+    rows = tuple(
+        replace(
+            row,
+            status=finding.status,
+            reason=finding.reason or None,
+            num_frames=finding.num_frames,
+            fps=finding.fps,
+            width=finding.width,
+            height=finding.height,
+            seconds=finding.seconds,
+        )
+        for row, finding in zip(manifest.rows, findings, strict=True)
+    )
+    return replace(manifest, rows=rows)
+
+
+def checked(
+    manifest: Manifest,
+    look: Look,
+    *,
+    workers: int,
+    timeout: float = FILE_SECONDS,
+    memory: Path | None = None,
+    progress: Progress | None = None,
+) -> Manifest:
+    """The manifest as training may use it: every row with a status, and a note that counts what will be left out.
+
+    Nothing is dropped here: `Manifest.where(usable=True)` does that, and a test set still expects the bad ones.
+    """
+    findings = check_manifest(manifest, look, workers=workers, timeout=timeout, memory=memory, progress=progress)
+    result = with_findings(manifest, findings)
+    bad = Counter(row.status for row in result.rows if not row.usable)
+    if not bad:
+        return result
+    kinds = ", ".join(f"{count} {status}" for status, count in bad.most_common())
+    first = next(row for row in result.rows if not row.usable)
+    note = (
+        f"{bad.total()} of {len(result)} videos cannot be used and are skipped ({kinds}); "
+        f"the first is '{first.path}': {first.reason}"
+    )
+    return replace(result, notes=(*result.notes, note))

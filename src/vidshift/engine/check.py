@@ -1,0 +1,174 @@
+"""What is wrong with the data of a run, and how far its two domains are apart, before anything is trained."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vidshift.data.augment import to_tchw
+from vidshift.data.check.findings import Finding
+from vidshift.data.check.run import FILE_SECONDS, Look, check_manifest, with_findings
+from vidshift.data.keys import key
+from vidshift.data.loader import GRID
+from vidshift.data.manifest import Manifest
+from vidshift.data.match import match
+from vidshift.data.shift import Profile, distances, profile
+from vidshift.data.status import is_usable
+from vidshift.engine.console import Console
+from vidshift.engine.domains import is_built_in
+from vidshift.errors import UserError
+from vidshift.tokens.geometry import Geometry
+from vidshift.tokens.motion import above, energy
+
+# Of normalised motion energies; the kept ratio is reported at each.
+THRESHOLDS = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+PATCH = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """One data set with a finding for each of its videos."""
+
+    name: str
+    manifest: Manifest
+    findings: tuple[Finding, ...]
+    profile: Profile
+
+    @property
+    def statuses(self) -> Counter[str]:
+        return Counter(finding.status for finding in self.findings)
+
+    @property
+    def usable(self) -> int:
+        return sum(is_usable(finding.status) for finding in self.findings)
+
+    @property
+    def classes(self) -> dict[str, tuple[int, int]]:
+        """Class -> (usable, all) videos."""
+        found = {name: [0, 0] for name in self.manifest.classes}
+        for row in self.manifest.rows:
+            if row.label in found:
+                found[row.label][0] += row.usable
+                found[row.label][1] += 1
+        return {name: (good, every) for name, (good, every) in found.items()}
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "data": self.name,
+            "read_as": self.manifest.origin,
+            "videos": len(self.findings),
+            "usable": self.usable,
+            "statuses": dict(self.statuses),
+            "classes": {name: {"usable": good, "all": every} for name, (good, every) in self.classes.items()},
+            "profile": self.profile.as_dict(),
+            "notes": list(self.manifest.notes),
+        }
+
+    def __repr__(self) -> str:
+        return f"Checked({self.name}: {self.usable} of {len(self.findings)} usable)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """All data sets of a call; with two of them, the distance between them and whether their classes fit."""
+
+    data: tuple[Checked, ...]
+    distance: Mapping[str, float]
+    classes_note: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "data": [checked.as_dict() for checked in self.data],
+            "thresholds": list(THRESHOLDS),
+            "distance": dict(self.distance),
+            "classes_note": self.classes_note,
+        }
+
+
+def memory_file(cache: Path, name: str) -> Path:
+    """Where the findings of a data set are remembered."""
+    place = name if is_built_in(name) else str(Path(name).expanduser().resolve())
+    return cache / "check" / f"{key(place) & ((1 << 64) - 1):016x}.jsonl"
+
+
+def check_data(
+    manifests: Mapping[str, Manifest],
+    *,
+    cache: Path,
+    workers: int,
+    console: Console,
+    frames: int = 16,
+    size: int = 224,
+    timeout: float = FILE_SECONDS,
+    fresh: bool = False,
+) -> Report:
+    """Looks at every video of each data set as training will: `frames` frames at `size` x `size`."""
+    look = Look(frames=GRID * frames, height=size, width=size, send_every=GRID)
+    geometry = Geometry(frames=frames, height=size, width=size, patch=PATCH)
+    done: list[Checked] = []
+    for name, manifest in manifests.items():
+        with console.task(f"checking {Path(name).name}", len(manifest)) as task:
+            findings = check_manifest(
+                manifest,
+                look,
+                workers=workers,
+                timeout=timeout,
+                memory=memory_file(cache, name),
+                enrich=energies(geometry),
+                retry=True,
+                fresh=fresh,
+                progress=lambda n, _: task.update(n),
+            )
+        done.append(
+            Checked(
+                name=name,
+                manifest=with_findings(manifest, findings),
+                findings=findings,
+                profile=profile(findings),
+            )
+        )
+    if len(done) != 2:
+        return Report(data=tuple(done), distance={})
+    return Report(
+        data=tuple(done),
+        distance=distances(done[0].findings, done[1].findings),
+        classes_note=_classes_note(done[0].manifest, done[1].manifest),
+    )
+
+
+def energies(geometry: Geometry) -> Callable[[Finding, np.ndarray], Finding]:
+    """Adds to a finding which share of its tokens moves more than each threshold."""
+
+    def add(finding: Finding, clip_THWC: np.ndarray) -> Finding:
+        energy_BN, _ = energy(to_tchw(clip_THWC)[None], geometry)
+        kept = tuple(round(float(above(energy_BN, threshold).float().mean()), 5) for threshold in THRESHOLDS)
+        return replace(finding, kept=kept)
+
+    return add
+
+
+def _classes_note(first: Manifest, second: Manifest) -> str | None:
+    """Whether the class names of two domains fit, in words."""
+    if not first.classes:
+        return None
+    try:
+        return "; ".join(match(first, second).notes()) or None
+    except UserError as error:
+        return str(error)
+
+
+def duplicates_between(data: Sequence[Checked]) -> tuple[str, ...]:
+    """Files that stand in two data sets: testing on what was trained on."""
+    from vidshift.data.check.duplicates import find_duplicates
+
+    rows = [row for checked in data for row in checked.manifest.rows]
+    findings = [finding for checked in data for finding in checked.findings]
+    joined = find_duplicates(rows, findings)
+    return tuple(
+        f"'{row.path}' is {after.reason}"
+        for row, before, after in zip(rows, findings, joined, strict=True)
+        if after.status == "duplicate" and before.status != "duplicate"
+    )
