@@ -23,8 +23,10 @@ Data = Literal["source", "target", "table", "probabilities"]
 class Stage:
     """One phase of training. It gets only the data that it names.
 
-    `epochs=None` takes the run's own; `share` scales the run's step budget. `target_rows="kept"` restricts target
-    batches to the clips whose guess the teacher table keeps. `trainable` names the parameter prefixes that learn.
+    `share` is its part of the run's step budget: those of a method add up to 1, so that every method gets the same.
+    `init` says what it starts from: the pretrained weights (a black-box method again in a later stage) or the stage
+    before. `target_rows="kept"` restricts target batches to the clips whose guess the teacher table keeps. `trainable`
+    names the parameters that learn by prefixes: `head.` is the backbone's, `method.` the method's own.
     """
 
     name: str
@@ -170,6 +172,8 @@ class Term:
 
 def total(losses: Losses) -> Tensor:
     """The weighted sum that is differentiated."""
+    if not losses:
+        raise ValueError("the step has no loss: at least one term needs a weight")
     return torch.stack([loss.value * loss.weight for loss in losses.values()]).sum()
 
 

@@ -13,24 +13,29 @@ def layer_of(name: str, depth: int) -> int:
     return 0 if name.startswith("embedding.") else depth + 1
 
 
+def decays(name: str, parameter: nn.Parameter) -> bool:
+    """Matrices decay; vectors (biases, norms, tokens) and tables of positions do not."""
+    return parameter.dim() > 1 and name not in ("embedding.positions", "embedding.lengths")
+
+
 def grouped(
     module: nn.Module, *, depth: int, lr: float, weight_decay: float, layer_decay: float = 1.0
 ) -> list[dict[str, Any]]:
     """One group for each layer and kind. `lr` is absolute, the scale already in it (a scheduler multiplies it);
-    `lr_scale` is there to be read. Vectors (biases, norms, tokens) are not decayed."""
+    `lr_scale` is there to be read."""
     members: dict[tuple[int, bool], list[nn.Parameter]] = defaultdict(list)
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
-            members[layer_of(name, depth), parameter.dim() > 1].append(parameter)
+            members[layer_of(name, depth), decays(name, parameter)].append(parameter)
     groups = []
-    for (layer, decays), params in sorted(members.items()):
+    for (layer, decayed), params in sorted(members.items()):
         scale = layer_decay ** (depth + 1 - layer)
         groups.append(
             {
                 "params": params,
                 "lr": lr * scale,
                 "lr_scale": scale,
-                "weight_decay": weight_decay if decays else 0.0,
+                "weight_decay": weight_decay if decayed else 0.0,
                 "layer": layer,
             }
         )

@@ -4,7 +4,12 @@ The paper's Approach; its gaps are decided in tokens.md section 11.
 
 E(t, y, x) = mean over channels and the patch of |P(t+1) - P(t)|, with P(t) the mean frame of tubelet t, pixels in
 [0, 1]; min-max normalised over the clip; the first segment, which has nothing before it, is set to 1.
+
+Three kinds of clips make such energies say little, and are counted (`Oddities`): static ones keep only their first
+segment; in faint ones noise may be what is stretched to [0, 1]; a hard cut sets the scale of its whole clip.
 """
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -13,6 +18,27 @@ from vidshift.tokens.geometry import Geometry
 
 # Below this range (in pixels of [0, 1]) a clip counts as static (tokens.md section 11 step 3).
 STATIC_RANGE = 1e-6
+# Below this range noise may be most of what is normalised (the floor that section 12 row 10 recommends).
+FAINT_RANGE = 0.02
+# A cut changes most of the picture at once: the median cell by this much (in pixels of [0, 1]), and by several times
+# what it changes at any other moment.
+CUT_CHANGE, CUT_FACTOR = 0.05, 3.0
+# The largest threshold: float32 has no numbers between this and 1, where the strict comparison would drop the first
+# segment too (section 12 row 12).
+HIGHEST_THRESHOLD = 1 - 1e-6
+
+
+@dataclass(frozen=True)
+class Oddities:
+    """Which clips' energies say little; `counts` is for the log."""
+
+    static_B: Tensor
+    faint_B: Tensor
+    cut_B: Tensor
+
+    def counts(self) -> dict[str, float]:
+        found = {"static_clips": self.static_B, "faint_clips": self.faint_B, "cut_clips": self.cut_B}
+        return {name: float(clips_B.sum()) for name, clips_B in found.items()}
 
 
 def differences(clean_BTCHW: Tensor, geometry: Geometry) -> Tensor:
@@ -26,7 +52,7 @@ def differences(clean_BTCHW: Tensor, geometry: Geometry) -> Tensor:
     frames = clean_BTCHW.unflatten(1, (g.segments, g.tubelet))
     integer = clean_BTCHW.dtype == torch.uint8
     if integer:
-        total = frames[:, :, 0].to(torch.int16)
+        total = frames[:, :, 0].to(torch.int16 if g.tubelet * 255 < 2**15 else torch.int32)
         for step in range(1, g.tubelet):
             total += frames[:, :, step]
         moved = (total[:, 1:] - total[:, :-1]).abs_().to(torch.float32)
@@ -39,36 +65,46 @@ def differences(clean_BTCHW: Tensor, geometry: Geometry) -> Tensor:
     return cells / scale
 
 
-def normalise(raw_BSYX: Tensor, *, floor: float = 0.0) -> tuple[Tensor, Tensor]:
-    """Min-max per clip; returns the energies in [0, 1] and which clips are static (all zeros there).
+def oddities(raw_BSYX: Tensor) -> Oddities:
+    """Told from unnormalised energies. A clip of one segment has nothing to compare and counts as static."""
+    flat = raw_BSYX.flatten(1)
+    if flat.shape[1] == 0:
+        nothing = torch.zeros(len(flat), dtype=torch.bool, device=flat.device)
+        return Oddities(~nothing, nothing, nothing)
+    range_B = flat.amax(1) - flat.amin(1)
+    static_B = range_B < STATIC_RANGE
+    change_BS = raw_BSYX.flatten(2).median(dim=2).values.sort(dim=1, descending=True).values
+    others_B = change_BS[:, 1] if change_BS.shape[1] > 1 else torch.zeros_like(change_BS[:, 0])
+    cut_B = (change_BS[:, 0] > CUT_CHANGE) & (change_BS[:, 0] > CUT_FACTOR * others_B)
+    return Oddities(static_B, (range_B < FAINT_RANGE) & ~static_B, cut_B)
+
+
+def normalise(raw_BSYX: Tensor, *, floor: float = 0.0) -> Tensor:
+    """Min-max per clip, in [0, 1]; all zeros for a static clip (tokens.md section 12 row 9).
 
     `floor` divides by at least that range, so that the noise of a clip without motion is not stretched to [0, 1]
-    (tokens.md section 12 row 10; 0 is the paper's).
+    (row 10; 0 is the paper's).
     """
-    batch = raw_BSYX.shape[0]
     if raw_BSYX.numel() == 0:  # one segment: nothing to compare, nothing to drop
-        return raw_BSYX, torch.zeros(batch, dtype=torch.bool, device=raw_BSYX.device)
+        return raw_BSYX
     flat = raw_BSYX.flatten(1)
     low_B, high_B = flat.amin(1), flat.amax(1)
     range_B = high_B - low_B
     static_B = range_B < STATIC_RANGE
-    divisor_B = torch.where(static_B, torch.ones_like(range_B), range_B.clamp_min(floor))
+    divisor_B = range_B.clamp_min(max(floor, STATIC_RANGE))
     scaled = (raw_BSYX - low_B[:, None, None, None]) / divisor_B[:, None, None, None]
-    return torch.where(static_B[:, None, None, None], torch.zeros_like(scaled), scaled), static_B
+    return scaled.masked_fill_(static_B[:, None, None, None], 0.0)
 
 
 @torch.no_grad()
-def energy(clean_BTCHW: Tensor, geometry: Geometry, *, floor: float = 0.0) -> tuple[Tensor, Tensor]:
-    """`energy_BN` in [0, 1] with the first segment at 1, and `static_B`: the clips in which nothing moves."""
-    scaled, static_B = normalise(differences(clean_BTCHW, geometry), floor=floor)
-    first = (
-        torch.ones_like(scaled[:, :1])
-        if scaled.shape[1]
-        else scaled.new_ones(clean_BTCHW.shape[0], 1, geometry.rows, geometry.cols)
-    )
-    return torch.cat([first, scaled], dim=1).flatten(1), static_B
+def energy(clean_BTCHW: Tensor, geometry: Geometry, *, floor: float = 0.0) -> tuple[Tensor, Oddities]:
+    """`energy_BN` in [0, 1] with the first segment at 1, and which clips' energies say little."""
+    raw_BSYX = differences(clean_BTCHW, geometry)
+    first = raw_BSYX.new_ones(raw_BSYX.shape[0], 1, geometry.rows, geometry.cols)
+    energy_BSYX = torch.cat([first, normalise(raw_BSYX, floor=floor)], dim=1)
+    return energy_BSYX.flatten(1), oddities(raw_BSYX)
 
 
-def above(energy_BN: Tensor, threshold: float | Tensor) -> Tensor:
-    """`keep_BN`: the strict comparison of the paper's selection mask."""
-    return energy_BN > threshold
+def above(energy_BN: Tensor, threshold: float) -> Tensor:
+    """`keep_BN`: the strict comparison of the paper's selection mask, with the first segment always kept."""
+    return energy_BN > min(threshold, HIGHEST_THRESHOLD)

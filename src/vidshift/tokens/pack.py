@@ -23,7 +23,11 @@ def pack(view: View, selection: Selection, geometry: Geometry) -> Packed:
             f"clips are {tuple(view.pixels_BTCHW.shape[1:])} where the geometry says {expected} (T, C, H, W)"
         )
     keep_BN = selection.keep_BN
+    if keep_BN.shape != (len(view), geometry.tokens):
+        raise ValueError(f"a selection of {tuple(keep_BN.shape)} for {len(view)} clips of {geometry.tokens} tokens")
     lengths = tuple(keep_BN.sum(dim=1).tolist())
+    if 0 in lengths:
+        raise ValueError(f"the reducer keeps no token of clip {view.ids[lengths.index(0)]!r}: keep at least one")
     all_BNP = patches(view.pixels_BTCHW, geometry)
     batch, count = keep_BN.shape
     if sum(lengths) == batch * count:

@@ -13,9 +13,9 @@ from vidshift.data.view import View
 from vidshift.errors import UserError, unknown
 from vidshift.tokens.base import Probe, Reducer, Reward, Selection, reducers
 from vidshift.tokens.geometry import Geometry
-from vidshift.tokens.policy import Sampled, ThresholdPolicy, expected_threshold, logit
+from vidshift.tokens.policy import LOG_SIGMA_RANGE, Sampled, ThresholdPolicy, expected_threshold, logit
 from vidshift.tokens.reducers.motion import select_above
-from vidshift.tokens.reducers.parts import check_fraction
+from vidshift.tokens.reducers.parts import check_floor, check_fraction
 
 POLICIES = ("paper", "paired")
 
@@ -48,13 +48,22 @@ class LearnedThreshold(Reducer):
             raise unknown("policy", policy, POLICIES)
         if loss_weight < 0:
             raise UserError(f"loss_weight {loss_weight:g} is negative; give 0 or more (the paper uses 10).", usage=True)
+        if policy_lr < 0:
+            raise UserError(f"policy_lr {policy_lr:g} is negative; give 0 (no learning) or more.", usage=True)
+        if not LOG_SIGMA_RANGE[0] <= initial_log_sigma <= LOG_SIGMA_RANGE[1]:
+            low, high = LOG_SIGMA_RANGE
+            raise UserError(
+                f"initial_log_sigma {initial_log_sigma:g} is not accepted: give a number from {low:g} to {high:g}, "
+                "such as the paper's -1.",
+                usage=True,
+            )
         self.kind = policy
         self.initial_threshold = check_fraction("initial_threshold", initial_threshold, open_end=True)
         self.initial_mu = initial_mu
         self.initial_log_sigma = initial_log_sigma
         self.loss_weight = loss_weight
         self.policy_lr = policy_lr
-        self.floor = floor
+        self.floor = check_floor(floor)
         self.seed = seed
         mu = logit(self.initial_threshold) if initial_mu is None else initial_mu
         self.policy = ThresholdPolicy(initial_mu=mu, initial_log_sigma=initial_log_sigma, lr=policy_lr, seed=seed)

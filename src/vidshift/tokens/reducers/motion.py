@@ -8,14 +8,13 @@ from vidshift.data.view import View
 from vidshift.tokens import motion
 from vidshift.tokens.base import Probe, Reducer, Selection, reducers
 from vidshift.tokens.geometry import Geometry
-from vidshift.tokens.reducers.parts import check_fraction, keep_top
+from vidshift.tokens.reducers.parts import check_floor, check_fraction, keep_top
 
 
 def select_above(view: View, geometry: Geometry, *, threshold: float, floor: float) -> Selection:
-    """The paper's mask at one threshold, with the number of static clips and the threshold for the log."""
-    energy_BN, static_B = motion.energy(view.clean_BTCHW, geometry, floor=floor)
-    info = {"threshold": threshold, "static_clips": float(static_B.sum())}
-    return Selection(motion.above(energy_BN, threshold), info=info)
+    """The paper's mask at one threshold, with the threshold and the number of odd clips for the log."""
+    energy_BN, odd = motion.energy(view.clean_BTCHW, geometry, floor=floor)
+    return Selection(motion.above(energy_BN, threshold), info={"threshold": threshold, **odd.counts()})
 
 
 @reducers.register("motion")
@@ -24,7 +23,7 @@ class FixedThreshold(Reducer):
 
     def __init__(self, *, threshold: float = 0.05, floor: float = 0.0) -> None:
         self.threshold = check_fraction("threshold", threshold, open_end=True)
-        self.floor = float(floor)
+        self.floor = check_floor(floor)
 
     def options(self) -> dict[str, Any]:
         return {"threshold": self.threshold, "floor": self.floor}
@@ -50,7 +49,7 @@ class MotionTopK(Reducer):
     def select(
         self, view: View, geometry: Geometry, *, seeds_B: Tensor, training: bool, net: Probe | None
     ) -> Selection:
-        energy_BN, static_B = motion.energy(view.clean_BTCHW, geometry)
+        energy_BN, odd = motion.energy(view.clean_BTCHW, geometry)
         energy_BN[:, : geometry.per_segment] = 2.0  # before a token whose energy is the clip's maximum, 1
         count = max(round(self.keep * geometry.tokens), geometry.per_segment)
-        return Selection(keep_top(energy_BN, count), info={"static_clips": float(static_B.sum())})
+        return Selection(keep_top(energy_BN, count), info=odd.counts())

@@ -16,6 +16,16 @@ def check_fraction(name: str, value: float, *, open_end: bool = False) -> float:
     return value
 
 
+def check_floor(floor: float) -> float:
+    """The least range of energies to divide by (`motion.normalise`)."""
+    floor = float(floor)
+    if not 0 <= floor < 1:
+        raise UserError(
+            f"floor {floor:g} is not accepted: give 0 (none) or a number below 1, such as 0.02.", usage=True
+        )
+    return floor
+
+
 def keep_top(rank_BN: Tensor, count: int) -> Tensor:
     """`keep_BN` of the `count` highest ranks of each clip; among equal ranks the earlier token goes first."""
     order_BN = rank_BN.argsort(dim=1, descending=True, stable=True)

@@ -13,9 +13,10 @@ from vidshift.tokens.reducers.parts import check_fraction, keep_top
 
 
 def keep_random(seeds_B: Tensor, geometry: Geometry, *, keep: float, keep_first: bool) -> Tensor:
-    """`keep_BN` with exactly round(keep * N) tokens a clip; with `keep_first` the first segment is among them."""
+    """`keep_BN` with exactly round(keep * N) tokens a clip, at least one; with `keep_first` the first segment is among
+    them."""
     rank_BN = seeds.uniform(seeds_B, geometry.tokens, stream="random tokens")
-    count = round(keep * geometry.tokens)
+    count = max(1, round(keep * geometry.tokens))
     if keep_first:
         rank_BN[:, : geometry.per_segment] += 1
         count = max(count, geometry.per_segment)
