@@ -1,5 +1,5 @@
-"""Test files may share names across folders (`--import-mode=importlib`); what several of them share is imported by its
-own name from wherever it lies under `tests/`, so helper modules need names that differ."""
+"""Test files may share names across folders (`--import-mode=importlib`); what several of them share lies
+in `tests/helpers`. A helper of one folder is imported by its own name too, so helper modules need names that differ."""
 
 import sys
 from pathlib import Path

@@ -20,9 +20,7 @@ def check_floor(floor: float) -> float:
     """The least range of energies to divide by (`motion.normalise`)."""
     floor = float(floor)
     if not 0 <= floor < 1:
-        raise UserError(
-            f"floor {floor:g} is not accepted: give 0 (none) or a number below 1, such as 0.02.", usage=True
-        )
+        raise UserError(f"floor {floor:g} is not accepted: give 0 (none) or a number below 1 such as 0.02.", usage=True)
     return floor
 
 
