@@ -1,12 +1,17 @@
 """`--backbone`: where a run's network comes from."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from vidshift.errors import UserError
+from torch import Tensor
+
+from vidshift.errors import UserError, did_you_mean
 from vidshift.models.checkpoint import load_model, read_config
 from vidshift.models.config import PRESETS, VitConfig
 from vidshift.models.vit import VideoTransformer
+from vidshift.models.weights import WeightsOptions, WeightsReport
 
 BUILT_IN = "stick"
 ASSET = "stick-backbone"
@@ -14,20 +19,20 @@ ASSET = "stick-backbone"
 
 @dataclass(frozen=True)
 class Backbone:
-    """A configuration, and the model folder that its weights are in (None: freshly initialised)."""
+    """A configuration, the weights that belong to it (None: freshly initialised), and what is to be said of them."""
 
     name: str
     config: VitConfig
-    folder: Path | None = None
+    weights: Callable[[], Mapping[str, Tensor]] | None = field(default=None, repr=False)
+    report: WeightsReport | None = None
 
     def build(self, config: VitConfig, *, seed: int) -> VideoTransformer:
-        """The network with a fresh head for `config.classes`."""
+        """The network with the head for `config.classes` that the weights bring, else a fresh one."""
         model = VideoTransformer(config, seed=seed)
-        if self.folder is None:
+        if self.weights is None:
             return model
-        pretrained, _ = load_model(self.folder)
         fresh = model.state_dict()
-        kept = {name: value for name, value in pretrained.state_dict().items() if not name.startswith("head.")}
+        kept = dict(self.weights())
         for name, value in kept.items():
             if name not in fresh or fresh[name].shape != value.shape:
                 shape = tuple(fresh[name].shape) if name in fresh else "nothing"
@@ -39,32 +44,68 @@ class Backbone:
         return model
 
 
-def open_backbone(name: str, *, frames: int) -> Backbone:
+def open_backbone(
+    name: str, *, frames: int, size: int | None = None, options: Mapping[str, Any] | None = None
+) -> Backbone:
     """`stick` (built in), a size with fresh weights such as `small` or `vit-b`, a model folder, or pretrained weights
-    by file, folder or hub id."""
+    by file, folder or hub id. `options` are those of pretrained weights (`models.weights.WeightsOptions`)."""
     if name == BUILT_IN:
         from vidshift.teachers.stick import asset
 
-        return _from_folder(name, asset(ASSET), frames)
+        return _plain(name, _from_folder(name, asset(ASSET)), frames, size, options)
     if name in PRESETS:
-        return Backbone(name, _with_frames(PRESETS[name], frames))
-    folder = Path(name)
+        return _plain(name, Backbone(name, PRESETS[name]), frames, size, options)
+    folder = Path(name).expanduser()
     for place in (folder / "model", folder):
-        if (place / "config.json").is_file() and "vit" in (place / "config.json").read_text():
-            return _from_folder(name, place, frames)
+        if _is_ours(place):
+            return _plain(name, _from_folder(name, place), frames, size, options)
     from vidshift.models.weights import open_weights
+    from vidshift.models.weights.files import WAYS_OUT
 
-    return open_weights(name, frames=frames)
+    if "/" not in name and not folder.exists():
+        known = [BUILT_IN, *PRESETS]
+        raise UserError(
+            f"unknown backbone {name!r}{did_you_mean(name, known)}; accepted: {', '.join(known)}, a file, a folder or "
+            f"a hub id such as MCG-NJU/videomae-base; {WAYS_OUT}.",
+            usage=True,
+        )
+    pretrained = open_weights(name, frames=frames, size=size, options=WeightsOptions.of(options or {}))
+    return Backbone(name, pretrained.config, lambda: pretrained.state, pretrained.report)
 
 
-def _from_folder(name: str, folder: Path, frames: int) -> Backbone:
-    config = VitConfig.from_dict(read_config(folder)["vit"])
-    return Backbone(name, _with_frames(config, frames), folder)
+def _is_ours(folder: Path) -> bool:
+    if not (folder / "config.json").is_file():
+        return False
+    from vidshift.models.weights.files import read_json
+
+    return "vit" in read_json(folder / "config.json")
 
 
-def _with_frames(config: VitConfig, frames: int) -> VitConfig:
-    """Positions are a function of the flattened index, so fewer or more frames need no other weights."""
-    tubelet = config.geometry.tubelet
-    if frames % tubelet:
-        raise UserError(f"frames {frames} do not divide into tubelets of {tubelet}; give a multiple of {tubelet}.")
-    return config.with_(geometry=replace(config.geometry, frames=frames))
+def _from_folder(name: str, folder: Path) -> Backbone:
+    def weights() -> Mapping[str, Tensor]:
+        state = load_model(folder)[0].state_dict()
+        return {key: value for key, value in state.items() if not key.startswith("head.")}
+
+    return Backbone(name, VitConfig.from_dict(read_config(folder)["vit"]), weights)
+
+
+def _plain(name: str, backbone: Backbone, frames: int, size: int | None, options: Mapping[str, Any] | None) -> Backbone:
+    """Positions are a function of the flattened index, so other frames or pixels need no other weights."""
+    if options:
+        raise UserError(f"the backbone {name!r} takes no options ({next(iter(options))!r} was given).", usage=True)
+    geometry = backbone.config.geometry
+    if frames % geometry.tubelet:
+        raise UserError(
+            f"frames {frames} do not divide into tubelets of {geometry.tubelet}; give a multiple of "
+            f"{geometry.tubelet}.",
+            usage=True,
+        )
+    if size is not None and size % geometry.patch:
+        raise UserError(
+            f"size {size} does not divide into patches of {geometry.patch}; give a multiple of {geometry.patch}.",
+            usage=True,
+        )
+    height, width = (size, size) if size else (geometry.height, geometry.width)
+    return replace(
+        backbone, config=backbone.config.with_(geometry=replace(geometry, frames=frames, height=height, width=width))
+    )

@@ -1,6 +1,5 @@
 """Opening an image-text model from a folder, the local cache or the hub, and saying what to do when none works."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import torch
 from torch import nn
 
 from vidshift.errors import UserError
+from vidshift.models.hub import Download, described, is_cached, is_hub_id, is_offline, not_fetched
 from vidshift.teachers.preprocess import Preprocess
 
 DEFAULT = "openai/clip-vit-base-patch16"
@@ -19,23 +19,6 @@ WAYS_OUT = (
     "use a local folder (--teacher clip:FOLDER), the built-in teacher (--teacher stick), a table of labels "
     "(--teacher labels.csv) or the source model as a weak teacher (--teacher source)"
 )
-
-
-@dataclass(frozen=True)
-class Download:
-    """What a hub id would fetch, said before it starts."""
-
-    name: str
-    megabytes: int | None
-    licence: str
-
-    def __str__(self) -> str:
-        size = "size unknown" if self.megabytes is None else f"about {self.megabytes} MB"
-        return f"{self.name} ({size}; licence: {self.licence})"
-
-
-# 149.6 million parameters in float32; the code of CLIP is under MIT, the card of the weights names no licence.
-_KNOWN = {DEFAULT: Download(DEFAULT, 599, "MIT (code); none is named for the weights")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +34,7 @@ class ImageText:
 
 def download_needed(where: str) -> Download | None:
     """None where `where` is a folder or already in the local cache."""
-    from huggingface_hub import try_to_load_from_cache
-
-    if Path(where).is_dir() or isinstance(try_to_load_from_cache(where, "config.json"), str):
-        return None
-    return _KNOWN.get(where, Download(where, None, "see its model card"))
+    return None if Path(where).is_dir() or is_cached(where) else described(where)
 
 
 def open_model(where: str) -> ImageText:
@@ -65,7 +44,7 @@ def open_model(where: str) -> ImageText:
         if not (folder / "config.json").is_file():
             raise UserError(f"{where} holds no config.json, so it is no CLIP model folder; {WAYS_OUT}.")
         return _load(str(folder), local=True)
-    if where.count("/") != 1 or where.startswith((".", "/", "~")):
+    if not is_hub_id(where):
         raise UserError(
             f"there is no folder {where!r}, and it is no hub id such as {DEFAULT!r} either; {WAYS_OUT}.", usage=True
         )
@@ -73,12 +52,12 @@ def open_model(where: str) -> ImageText:
         return _load(where, local=True)
     except _NotHere:
         pass
-    if os.environ.get("HF_HUB_OFFLINE", "") in ("1", "ON", "YES", "TRUE"):
-        raise UserError(f"{where} is not in the local cache and HF_HUB_OFFLINE forbids a download; {WAYS_OUT}.")
+    if is_offline():
+        raise not_fetched(where, "", WAYS_OUT)
     try:
         return _load(where, local=False)
     except _NotHere as error:
-        raise UserError(f"{where} could not be downloaded ({error}); {WAYS_OUT}.") from error
+        raise not_fetched(where, error, WAYS_OUT) from error
 
 
 class _NotHere(Exception):
