@@ -20,6 +20,7 @@ COMMANDS = (
     "check",
     "evaluate",
     "predict",
+    "cost",
 )
 
 HELP = """Adapt video action recognition to a new domain without labels, on a fraction of the tokens.
