@@ -20,8 +20,8 @@ def test_a_clip_does_not_depend_on_how_many_are_drawn():
 
 
 def test_energies_have_a_long_tail_and_other_shares_in_every_clip():
-    energy_BN, static_B = motion.energy(drawn_view(8, GEOMETRY).pixels_BTCHW, GEOMETRY)
+    energy_BN, odd = motion.energy(drawn_view(8, GEOMETRY).pixels_BTCHW, GEOMETRY)
     later_BN = energy_BN[:, GEOMETRY.per_segment :]
-    assert not static_B.any()
+    assert not odd.static_B.any()
     assert (later_BN.median(dim=1).values < 0.5 * later_BN.mean(dim=1)).sum() >= 4
     assert len(set(motion.above(energy_BN, 0.2).sum(dim=1).tolist())) > 4
