@@ -4,7 +4,6 @@ Crops and flips only: they keep motion energies meaningful. Erasing and mixing a
 pixels that energies are computed from (tokens.md section 12 row 15).
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +31,7 @@ class Augment:
 
 
 def crop_box(
-    height: int, width: int, area: Sequence[float], aspect: Sequence[float], rng: np.random.Generator
+    height: int, width: int, area: tuple[float, float], aspect: tuple[float, float], rng: np.random.Generator
 ) -> tuple[int, int, int, int]:
     """(top, left, rows, cols) of a random box inside the frame; the share is taken smaller where it would not fit."""
     share = rng.uniform(*area)
@@ -45,4 +44,10 @@ def crop_box(
 
 
 def to_tchw(clip_THWC: np.ndarray) -> Tensor:
-    return torch.from_numpy(np.ascontiguousarray(clip_THWC)).permute(0, 3, 1, 2).contiguous()
+    """The clip as the network reads it."""
+    return as_tchw(clip_THWC).contiguous()
+
+
+def as_tchw(clip_THWC: np.ndarray) -> Tensor:
+    """The same memory, with channels last as it was decoded: resizing such pixels takes half the time."""
+    return torch.from_numpy(np.ascontiguousarray(clip_THWC)).permute(0, 3, 1, 2)

@@ -6,13 +6,14 @@ So a resumed run needs only its step, several processes can share one order, and
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from vidshift.data.augment import Augment, to_tchw
+from vidshift.data.augment import Augment, as_tchw
 from vidshift.data.keys import key
 from vidshift.data.view import View
 
@@ -24,8 +25,11 @@ T = TypeVar("T")
 class Clips(Protocol):
     """Decoded clips: `GRID * frames` uniformly spaced frames each, at the network's size."""
 
-    ids: Sequence[str]
-    frames: int
+    @property
+    def ids(self) -> Sequence[str]: ...
+
+    @property
+    def frames(self) -> int: ...
 
     def __len__(self) -> int: ...
 
@@ -42,14 +46,15 @@ class Draw:
 
 def draws(step: int, *, batch: int, total: int, seed: int, domain: str) -> list[Draw]:
     """The clips of one step: pass after pass over a domain, each in a new order, without gap or remainder."""
-    found: list[Draw] = []
-    orders: dict[int, np.ndarray] = {}
-    for position in range(step * batch, (step + 1) * batch):
-        epoch, place = divmod(position, total)
-        if epoch not in orders:
-            orders[epoch] = _rng("order", seed, domain, epoch).permutation(total)
-        found.append(Draw(int(orders[epoch][place]), epoch))
-    return found
+    places = (divmod(position, total) for position in range(step * batch, (step + 1) * batch))
+    return [Draw(int(_order(seed, domain, epoch, total)[place]), epoch) for epoch, place in places]
+
+
+@lru_cache(maxsize=8)  # of millions of clips an order takes longer to draw than a batch
+def _order(seed: int, domain: str, epoch: int, total: int) -> np.ndarray:
+    order = _rng("order", seed, domain, epoch).permutation(total)
+    order.flags.writeable = False
+    return order
 
 
 def _rng(*parts: int | str) -> np.random.Generator:
@@ -67,16 +72,24 @@ def training_view(clips: Clips, found: Sequence[Draw], *, seed: int, stream: str
     parts = []
     for draw in found:
         rng = _rng("augment", seed, draw.epoch, clips.ids[draw.index], stream)
-        clip_TCHW = to_tchw(clips.grid_THWC(draw.index)[pick_frames(clips.frames, rng)])
+        clip_TCHW = as_tchw(clips.grid_THWC(draw.index)[pick_frames(clips.frames, rng)])
         parts.append(clip_TCHW if augment is None else augment(clip_TCHW, rng))
-    return View(torch.stack(parts), tuple(clips.ids[draw.index] for draw in found))
+    return View(_stack(parts), tuple(clips.ids[draw.index] for draw in found))
 
 
 def test_view(clips: Clips, indices: Sequence[int]) -> View:
     """The centred, unaugmented view of some clips."""
     rows = pick_frames(clips.frames, None)
-    pixels = torch.stack([to_tchw(clips.grid_THWC(i)[rows]) for i in indices])
+    pixels = _stack([as_tchw(clips.grid_THWC(i)[rows]) for i in indices])
     return View(pixels, tuple(clips.ids[i] for i in indices))
+
+
+def _stack(parts: Sequence[Tensor]) -> Tensor:
+    """Clips of any memory order as one contiguous `[B, T, C, H, W]`."""
+    whole = torch.empty((len(parts), *parts[0].shape), dtype=parts[0].dtype)
+    for place, part in zip(whole, parts, strict=True):
+        place.copy_(part)
+    return whole
 
 
 def draw_seeds(clips: Clips, found: Sequence[Draw], *, seed: int) -> Tensor:

@@ -39,7 +39,7 @@ class _Rows:
 
     def __init__(self, clips: Clips, rows: Tensor) -> None:
         self._clips = clips
-        self.rows = rows.tolist()
+        self.rows: list[int] = rows.tolist()
         self.frames = clips.frames
         self.ids = [clips.ids[i] for i in self.rows]
 
