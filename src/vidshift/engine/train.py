@@ -1,10 +1,8 @@
 """Training: every stage of a method under one step budget, saved so that it goes on exactly where it was stopped."""
 
 import math
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from vidshift.engine.config import RunConfig
 from vidshift.engine.console import Console, Task
 from vidshift.engine.log import MetricsLog
 from vidshift.engine.schedule import factor
+from vidshift.engine.signals import Interrupted, Stop, listening
 from vidshift.engine.state import Position, load_state, restore_optimizer, save_state
 from vidshift.engine.step import Network, StepResult
 from vidshift.errors import UserError
@@ -25,14 +24,6 @@ from vidshift.methods.base import Batch, Stage, total
 from vidshift.tokens.base import Reward
 
 PROBE_CLIPS = 4  # per domain and threshold, for reducers that learn from probes
-
-
-class Interrupted(UserError):
-    """The person asked to stop; everything up to the last step is saved."""
-
-    @property
-    def exit_code(self) -> int:
-        return 130
 
 
 @dataclass(frozen=True)
@@ -64,7 +55,7 @@ class Trainer:
         self._saved = load_state(folder / "state") if resume else None
         if self._saved is not None:
             self.position = self._saved.position
-        self._stop = False
+        self._stop = Stop()
 
     def stage_steps(self, stage: Stage) -> int:
         return max(1, round(stage.share * self.config.epochs * self.per_epoch))
@@ -77,7 +68,7 @@ class Trainer:
         """Train what is left to train, and return where it ended."""
         log = MetricsLog(self.folder / "metrics.jsonl", keep_bytes=self.position.metrics_bytes, tensorboard=tensorboard)
         try:
-            with self._signals(), console.task("training", self.total_steps) as task:
+            with listening(self._stop), console.task("training", self.total_steps) as task:
                 for number in range(self.position.stage, len(self.stages)):
                     self._run_stage(number, log, task)
         finally:
@@ -133,9 +124,9 @@ class Trainer:
             if ends_epoch:
                 self._end_epoch(stage, log)
             every = self.config.save_every
-            if ends_epoch or self._stop or (every and position.total_step % every == 0):
+            if ends_epoch or self._stop.asked or (every and position.total_step % every == 0):
                 self._save(optimizer, log)
-            if self._stop:
+            if self._stop.asked:
                 raise Interrupted(
                     f"stopped at step {position.total_step} of {self.total_steps}; everything is saved: "
                     f"go on with `vidshift adapt --resume {self.folder}`."
@@ -272,26 +263,6 @@ class Trainer:
             parts.append(f"tau {values['threshold']:.3f}")
         parts.append(f"{values['clips_per_second']:.0f} clips/s")
         return "  ".join(parts)
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """The first Ctrl-C asks the loop to save and stop; a second one stops at once."""
-
-        def ask(signum: int, frame: object) -> None:
-            if self._stop:
-                raise KeyboardInterrupt
-            self._stop = True
-
-        try:
-            before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-        except ValueError:  # not the main thread: whoever owns it handles signals
-            yield
-            return
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 def first_clips(batch: Batch, count: int) -> Batch:

@@ -1,0 +1,163 @@
+"""Makes `stick-teacher`: a small CLIP trained contrastively on single `web` frames and their captions.
+
+It never sees `studio` or `street`. Its temperature is fitted, and its capacity was chosen, on `web` validation alone.
+`--check FOLDER` only measures: accuracy and calibration on `web` clips, through the code that every CLIP goes through.
+"""
+
+import json
+import shlex
+import shutil
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from standin import SHAPE, Web, console, parser, plan_in, start, web, write_record
+from torch import Tensor, nn
+
+from vidshift.data.loader import GRID, test_view
+from vidshift.data.stickworld.described import describe
+from vidshift.data.stickworld.numbered import Series
+from vidshift.data.wordings import WORDINGS
+from vidshift.engine.console import Console
+from vidshift.engine.evaluate import label_indices
+from vidshift.engine.fit import Fit, Plan, summary_of
+from vidshift.engine.log import read_metrics
+from vidshift.engine.looks import Crop, Looks, open_frames
+from vidshift.teachers.bpe import make_tokenizer
+from vidshift.teachers.captioned import CaptionTable, draw_captions, mirrored
+from vidshift.teachers.clip import ClipTeacher
+from vidshift.teachers.contrast import best_temperature, calibration, contrastive_loss
+from vidshift.teachers.preprocess import Preprocess
+from vidshift.teachers.small import LARGEST_SCALE, SmallClip, save_clip
+from vidshift.teachers.zeroshot import pool_frames
+
+CAPTIONS_EACH = 24
+
+
+class Pairs(nn.Module):
+    """A CLIP that is asked for its loss on a batch of pictures and captions."""
+
+    def __init__(self, clip: Any) -> None:
+        super().__init__()
+        self.clip = clip
+
+    def forward(self, pixels_BCHW: Tensor, caption_B: Tensor, ids_BL: Tensor, mask_BL: Tensor) -> Tensor:
+        out = self.clip(pixel_values=pixels_BCHW, input_ids=ids_BL, attention_mask=mask_BL)
+        scale = self.clip.logit_scale.exp().clamp(max=LARGEST_SCALE)
+        return contrastive_loss(out.image_embeds.float(), out.text_embeds.float(), scale=scale, caption_B=caption_B)
+
+
+def main() -> None:
+    made = parser(__doc__ or "")
+    made.add_argument("--batch", type=int, default=256)
+    made.add_argument("--lr", type=float, default=1e-3)
+    made.add_argument("--weight-decay", type=float, default=0.1)
+    made.add_argument("--patch", type=int, default=8)
+    made.add_argument("--width", type=int, default=128)
+    made.add_argument("--depth", type=int, default=4)
+    made.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
+    made.add_argument("--check", type=Path, metavar="FOLDER", help="only measure the teacher in this folder")
+    options = made.parse_args()
+    if options.check is not None:
+        options.draw_only = True
+    device, say = start(options), console()
+    val = web("val", options.val_clips, options, say)
+    if options.check is not None:
+        print(json.dumps(measured(options.check, val, device, say)))
+        return
+    train = web("train", options.clips, options, say)
+    series = Series(domain="web", split="train", seed=options.data_seed)
+    say.say("telling what can be seen in the clips")
+    seen = describe(options.cache, series, options.clips, workers=options.workers)
+    if options.draw_only:
+        return
+    plain = draw_captions(seen, each=CAPTIONS_EACH, seed=options.seed)
+    turned = draw_captions([mirrored(one) for one in seen], each=CAPTIONS_EACH, seed=options.seed)
+    prompts = [f"a video of a person {words}" for words in WORDINGS.values()]
+    tokenizer = make_tokenizer([*prompts, *(text for rows in (plain, turned) for row in rows for text in row)])
+    capacity = SmallClip(patch=options.patch, width=options.width, depth=options.depth, heads=options.width // 32)
+    clip = capacity.build(tokenizer, seed=options.seed)
+    model = Pairs(clip).to(device)
+    table = CaptionTable(plain, turned, lambda texts: tokenizer(texts, padding=True, return_tensors="pt"), device)
+    looks = Looks(
+        open_frames(train[1], device),
+        frames=1,
+        per_clip=GRID * SHAPE.frames,
+        batch=options.batch,
+        seed=options.seed,
+        crop=Crop(),
+    )
+    prepare = Preprocess(resize=capacity.image_size, crop=capacity.image_size)
+
+    def loss(step: int) -> Tensor:
+        look = looks.at(step)
+        caption_B, ids_BL, mask_BL = table.at(look.clip_B, look.seeds_B, look.mirrored_B)
+        with torch.autocast(device.type, torch.bfloat16, enabled=options.precision == "bfloat16"):
+            return model(prepare(look.view.pixels_BTCHW[:, 0]), caption_B, ids_BL, mask_BL)
+
+    work = options.out.with_name(f"{options.out.name}.work")
+    first = Plan(steps=1, lr=options.lr, weight_decay=options.weight_decay, betas=(0.9, 0.98))
+    plan = plan_in(work, options, model, loss, first, say)
+    fit = Fit(model, plan, work, name="training", go_on="the same command goes on")
+    position = fit.run(loss, say)
+    options.out.mkdir(parents=True, exist_ok=True)
+    clip = clip.cpu()
+    learned = float(clip.logit_scale.detach().exp())
+    save_clip(options.out, clip, tokenizer)
+    with torch.no_grad():
+        clip.logit_scale.fill_(torch.tensor(fitted(options.out, val, device)).log())
+    save_clip(options.out, clip, tokenizer)
+    numbers = {
+        "capacity": asdict(capacity),
+        "parameters": sum(p.numel() for p in clip.parameters()),
+        "captions": {"each": CAPTIONS_EACH, "different": len(table.texts), "vocabulary": len(tokenizer)},
+        "web": {"train": len(train[0]), "val": len(val[0]), "data_seed": options.data_seed},
+        "seed": options.seed,
+        "batch": options.batch,
+        "precision": options.precision,
+        **summary_of(position, plan, read_metrics(work / "metrics.jsonl")),
+        "temperature": {"learned": round(learned, 3), "fitted": round(float(clip.logit_scale.detach().exp()), 3)},
+        "web_val": measured(options.out, val, device, say),
+    }
+    record = write_record(options.out, shlex.join(["python", *sys.argv]), numbers)
+    shutil.rmtree(work)
+    print(json.dumps(record))
+
+
+@torch.no_grad()
+def similarities(teacher: ClipTeacher, val: Web, *, batch: int = 64) -> Tensor:
+    """`[N, K]`: cosine similarity of each clip's test view with each class."""
+    class_KD = teacher.class_embeddings(val[0].classes)
+    parts = []
+    for first in range(0, len(val[1]), batch):
+        view = test_view(val[1], range(first, min(first + batch, len(val[1]))))
+        parts.append(pool_frames(teacher.frame_embeddings(view.pixels_BTCHW)) @ class_KD.T)
+    return torch.cat(parts).cpu()
+
+
+def fitted(folder: Path, val: Web, device: torch.device) -> float:
+    """The temperature under which the labels of web validation are most likely."""
+    similarity_NK = similarities(ClipTeacher(where=str(folder), device=device), val)
+    return best_temperature(similarity_NK, label_indices(val[0], val[0].classes))
+
+
+def measured(folder: Path, val: Web, device: torch.device, say: Console) -> dict[str, Any]:
+    """Accuracy and calibration; `crossed` fits the temperature on one half and measures on the other, both ways."""
+    teacher = ClipTeacher(where=str(folder), device=device)
+    similarity_NK, label_N = similarities(teacher, val), label_indices(val[0], val[0].classes)
+    found = calibration((teacher.temperature * similarity_NK).softmax(dim=1), label_N)
+    even_N = torch.arange(len(label_N)) % 2 == 0
+    probs_NK = torch.empty_like(similarity_NK)
+    for half_N in (even_N, ~even_N):
+        factor = best_temperature(similarity_NK[~half_N], label_N[~half_N])
+        probs_NK[half_N] = (factor * similarity_NK[half_N]).softmax(dim=1)
+    crossed = calibration(probs_NK, label_N)
+    say.say(f"web val: {found.accuracy:.1%} right, confidence {found.confidence:.1%}, ECE {found.error:.1%}")
+    rounded = {name: None if value is None else round(value, 4) for name, value in asdict(found).items()}
+    return {**rounded, "clips": len(label_N), "crossed_error": round(crossed.error, 4)}
+
+
+if __name__ == "__main__":
+    main()
