@@ -81,6 +81,7 @@ def adapt(
 
     A run that was stopped goes on with `vidshift adapt --resume FOLDER`, and ends with the same numbers.
     """
+    from vidshift.engine.closing import closing
     from vidshift.engine.start import start
 
     names = ("source", "target", "method", "reducer", "teacher", "gamma", "backbone", "variant", "frames", "epochs")
@@ -98,5 +99,6 @@ def adapt(
         tensorboard=tensorboard,
         quiet=quiet,
     )
+    print(closing(finished))
     if json:
-        say_json({"run": str(finished.folder), **finished.summary})
+        say_json({"run": str(finished.place.folder), **finished.summary})

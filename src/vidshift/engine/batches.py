@@ -1,6 +1,6 @@
 """What a stage trains on: the batch of a step follows from its number."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -41,7 +41,7 @@ class _Rows:
         self._clips = clips
         self.rows: list[int] = rows.tolist()
         self.frames = clips.frames
-        self.ids = [clips.ids[i] for i in self.rows]
+        self.ids: Sequence[str] = [clips.ids[i] for i in self.rows]
 
     def __len__(self) -> int:
         return len(self.rows)

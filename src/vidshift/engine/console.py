@@ -39,12 +39,13 @@ class _Lines:
     def __init__(self, name: str, total: int, every: float) -> None:
         self.name, self.total, self.every = name, total, every
         self.started = self.last = time.monotonic()
+        self.finished = False
 
     def update(self, done: int, note: str = "") -> None:
         now = time.monotonic()
-        if done < self.total and now - self.last < self.every:
+        if self.finished or (done < self.total and now - self.last < self.every):
             return
-        self.last = now
+        self.last, self.finished = now, done >= self.total
         elapsed = now - self.started
         left = f", {_clock(elapsed / done * (self.total - done))} left" if 0 < done < self.total else ""
         text = f"{self.name}: {done}/{self.total} in {_clock(elapsed)}{left}  {note}".rstrip()
@@ -94,7 +95,9 @@ class Terminal:
 
             class Bar:
                 def update(self, done: int, note: str = "") -> None:
-                    progress.update(bar, completed=done, **({"note": note} if note else {}))
+                    progress.update(bar, completed=done)
+                    if note:
+                        progress.update(bar, note=note)
 
             yield Bar()
 

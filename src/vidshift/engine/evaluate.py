@@ -95,20 +95,6 @@ def label_indices(manifest: Manifest, classes: Sequence[str]) -> Tensor:
     return torch.tensor(labels, dtype=torch.int64)
 
 
-def hits(ids: Sequence[str], probabilities_NK: Tensor, manifest: Manifest, classes: Sequence[str]) -> Tensor | None:
-    """`hits_N`: right or wrong for each predicted clip of a fully labelled manifest, in the manifest's order; else
-    None. For tests that pair models by clip."""
-    if not manifest.labelled:
-        return None
-    place_of = {clip: place for place, clip in enumerate(ids)}
-    labels_N = label_indices(manifest, classes)
-    rows = [(place_of[row.id], index) for index, row in enumerate(manifest.rows) if row.id in place_of]
-    if not rows:
-        return None
-    places, indices = zip(*rows, strict=True)
-    return probabilities_NK[list(places)].argmax(1) == labels_N[list(indices)]
-
-
 def score(
     ids: Sequence[str],
     probabilities_NK: Tensor,

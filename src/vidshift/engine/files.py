@@ -3,9 +3,12 @@
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from vidshift.errors import UserError
 
 
 def sync(path: Path) -> None:
@@ -19,7 +22,7 @@ def sync(path: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    partial.write_text(text)
+    partial.write_text(text, encoding="utf-8")
     sync(partial)
     os.replace(partial, path)
     sync(path.parent)
@@ -34,10 +37,14 @@ def write_folder(path: Path, fill: Callable[[Path], None]) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    fill(partial)
-    for file in sorted(partial.rglob("*")):
-        sync(file)
-    sync(partial)
+    try:
+        fill(partial)
+        for file in sorted(partial.rglob("*")):
+            sync(file)
+        sync(partial)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
     if path.exists():
         old = path.with_name(f".{path.name}.{os.getpid()}.old")
         os.replace(path, old)
@@ -49,11 +56,38 @@ def write_folder(path: Path, fill: Callable[[Path], None]) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """What killed processes left under temporary names."""
+    """What killed processes left under temporary names. An older folder whose successor had not yet taken its name
+    gets that name back."""
+    for old in folder.glob(".*.old"):
+        name = old.name.removeprefix(".").removesuffix(".old").rpartition(".")[0]
+        if (folder / name).exists():
+            shutil.rmtree(old)
+        else:
+            os.replace(old, folder / name)
     for leftover in folder.glob(".*.partial"):
         if leftover.is_dir():
             shutil.rmtree(leftover)
         else:
             leftover.unlink()
-    for old in folder.glob(".*.old"):
-        shutil.rmtree(old)
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Keeps a second process from working in the same run folder; the system lets go of the claim when we end, however
+    that is."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this platform
+        yield
+        return
+    with (folder / ".lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                f"another process is working in '{folder}': wait for it, or give --out another folder."
+            ) from None
+        except OSError:  # a file system without locks
+            yield
+            return
+        yield

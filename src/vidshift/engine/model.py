@@ -110,7 +110,7 @@ def _folder_of(run: Path | str) -> Path:
         raise UserError(f"{path} holds no model (config.json is missing); give a run folder or a model folder.")
     text = str(run)
     if text.count("/") == 1 and not text.startswith((".", "/", "~")):
-        from vidshift.models.hub import download
+        from vidshift.models.hub import download  # pyright: ignore[reportMissingImports]
 
         return download(text)
     raise UserError(f"{path} does not exist; give a run folder, a model folder or a hub id.", usage=True)

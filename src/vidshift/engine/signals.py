@@ -9,18 +9,26 @@ from vidshift.errors import UserError
 
 
 class Interrupted(UserError):
-    """The person asked to stop; everything up to the last step is saved."""
+    """The person, or the machine, asked to stop; what was done is saved."""
+
+    def __init__(self, message: str, *, signum: int = signal.SIGINT) -> None:
+        super().__init__(message)
+        self.signum = signum
 
     @property
     def exit_code(self) -> int:
-        return 130
+        return 128 + self.signum  # as shells count: 130 for Ctrl-C, 143 for a cluster's SIGTERM
 
 
 @dataclass
 class Stop:
-    """Whether somebody has asked."""
+    """Whether somebody has asked, and by which signal."""
 
-    asked: bool = False
+    signum: int | None = None
+
+    @property
+    def asked(self) -> bool:
+        return self.signum is not None
 
 
 @contextmanager
@@ -30,7 +38,7 @@ def listening(stop: Stop) -> Iterator[None]:
     def ask(signum: int, frame: object) -> None:
         if stop.asked:
             raise KeyboardInterrupt
-        stop.asked = True
+        stop.signum = signum
 
     try:
         before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from vidshift.data.match import parse_map
-from vidshift.engine.adapt import Adapt, Finished, Place
+from vidshift.engine.adapt import Adapt, Finished
 from vidshift.engine.config import RunConfig, load_config
 from vidshift.engine.console import open_console
 from vidshift.engine.options import read_options, read_value, split_pairs
+from vidshift.engine.prepare import Place
 from vidshift.errors import UserError, did_you_mean
 from vidshift.methods.base import methods
 from vidshift.places import cache_folder

@@ -6,7 +6,8 @@ is no random state to save: everything drawn is keyed by (seed, step) or (seed, 
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from vidshift.engine.files import remove_leftovers, write_folder
 from vidshift.errors import UserError
 
 STATE_VERSION = 1
+WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
 
 
 @dataclass
@@ -58,20 +60,49 @@ def save_state(
 ) -> Path:
     """Write `folder/step-N` and then remove older states."""
     path = folder / f"step-{position.total_step:08d}"
-    tensors = {name: value.detach().cpu().contiguous() for name, value in module.state_dict().items()}
+    if path.exists():  # the same step of the same run: the same content
+        return path
+    content = {"version": STATE_VERSION, "position": vars(position), "reducer": dict(reducer)}
 
     def fill(partial: Path) -> None:
-        save_file(tensors, partial / "weights.safetensors")
-        save_file(flatten_optimizer(optimizer), partial / "optimizer.safetensors")
-        content = {"version": STATE_VERSION, "position": vars(position), "reducer": dict(reducer)}
-        (partial / "state.json").write_text(json.dumps(content, indent=2))
+        save_file(_tensors(module), partial / WEIGHTS)
+        save_file(flatten_optimizer(optimizer), partial / OPTIMIZER)
+        (partial / STATE).write_text(json.dumps(content, indent=2))
 
-    folder.mkdir(parents=True, exist_ok=True)
-    write_folder(path, fill)
+    _write(path, fill)
     for other in sorted(folder.glob("step-*")):
         if other != path:
             shutil.rmtree(other)
     return path
+
+
+def save_best(path: Path, module: nn.Module, reducer: Mapping[str, Any], best: Mapping[str, Any]) -> None:
+    """The weights and the reducer of the best epoch so far, where an oracle choice was asked for."""
+    content = {"version": STATE_VERSION, "best": dict(best), "reducer": dict(reducer)}
+
+    def fill(partial: Path) -> None:
+        save_file(_tensors(module), partial / WEIGHTS)
+        (partial / STATE).write_text(json.dumps(content, indent=2))
+
+    _write(path, fill)
+
+
+def _write(path: Path, fill: Callable[[Path], None]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        write_folder(path, fill)
+    except (OSError, SafetensorError) as error:
+        raise UserError(
+            f"cannot save to '{path}' ({error}); what was saved before is whole: make room there, then resume the run."
+        ) from None
+
+
+def _tensors(module: nn.Module) -> dict[str, Tensor]:
+    return {name: value.detach().cpu().contiguous() for name, value in module.state_dict().items()}
+
+
+def state_is_finite(module: nn.Module) -> bool:
+    return all(bool(value.isfinite().all()) for value in module.state_dict().values())
 
 
 @dataclass(frozen=True)
@@ -91,17 +122,35 @@ def load_state(folder: Path) -> Saved | None:
     if not found:
         return None
     path = found[-1]
-    try:
-        content = json.loads((path / "state.json").read_text())
-        if content["version"] > STATE_VERSION:
-            raise UserError(
-                f"{path} was written by a newer VidShift (state {content['version']}; this one reads up to "
-                f"{STATE_VERSION}): upgrade VidShift to resume this run."
-            )
-        weights = load_file(path / "weights.safetensors")
-        optimizer = load_file(path / "optimizer.safetensors")
+    with _readable(path):
+        content = _content(path)
+        weights = load_file(path / WEIGHTS)
+        optimizer = load_file(path / OPTIMIZER)
         return Saved(Position(**content["position"]), content["reducer"], weights, optimizer)
-    except (SafetensorError, OSError, json.JSONDecodeError, KeyError, TypeError) as error:
+
+
+def load_best(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Tensor]]:
+    """The reducer's state and the weights that `save_best` kept."""
+    remove_leftovers(path.parent)
+    with _readable(path):
+        return _content(path)["reducer"], load_file(path / WEIGHTS)
+
+
+def _content(path: Path) -> dict[str, Any]:
+    content = json.loads((path / STATE).read_text())
+    if content["version"] > STATE_VERSION:
+        raise UserError(
+            f"{path} was written by a newer VidShift (state {content['version']}; this one reads up to "
+            f"{STATE_VERSION}): upgrade VidShift to resume this run."
+        )
+    return content
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"the saved state {path} is damaged ({type(error).__name__}: {error}); "
             "restore it from a copy, or start the run again in another folder."
