@@ -1,4 +1,4 @@
-"""What a comparison is made of: cells (one run each), and how a plan of rows, sweeps, directions and seeds makes them."""
+"""What a comparison is made of: cells (one run each), and how rows, sweeps, directions and seeds make them."""
 
 import hashlib
 import json
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vidshift.engine.config import RunConfig
+from vidshift.engine.options import options_of, read_options, split_pairs
 from vidshift.errors import UserError, did_you_mean
 
 Options = tuple[tuple[str, Any], ...]
@@ -97,9 +98,9 @@ def code_version() -> str:
 
 
 def parse_value(text: str) -> Any:
-    """A number, true, false or none where it reads as one, else the text."""
+    """A number, a flag or nothing where it reads as one, else the text."""
     try:
-        return json.loads(text.lower() if text.lower() in ("true", "false") else "null" if text == "none" else text)
+        return json.loads("null" if text == "none" else text)
     except json.JSONDecodeError:
         return text
 
@@ -107,16 +108,8 @@ def parse_value(text: str) -> Any:
 def parse_spec(text: str) -> tuple[str, Options]:
     """`lmft:policy=paired,initial_mu=0.01` -> its name and options."""
     name, _, rest = text.strip().partition(":")
-    options: dict[str, Any] = {}
-    for piece in filter(None, (part.strip() for part in rest.split(","))):
-        key, sign, value = piece.partition("=")
-        if not sign or not value:
-            raise UserError(
-                f"cannot read {piece!r} in {text!r}; accepted: NAME:option=value,option=value, such as lmft:policy=paired.",
-                usage=True,
-            )
-        options[ALIASES.get(key, key)] = parse_value(value)
-    return name, tuple(sorted(options.items()))
+    given = split_pairs(f"the options of {name!r}:", filter(None, rest.split(",")))
+    return name, tuple(sorted((ALIASES.get(key, key), parse_value(value)) for key, value in given.items()))
 
 
 def parse_row(text: str) -> Cell:
@@ -159,34 +152,15 @@ def _setting(name: str) -> str:
 
 
 def check(cell: Cell) -> Cell:
-    """The same cell, once its method and reducer have accepted their options."""
+    """The same cell with its options read as their types, once its method and reducer have accepted them."""
     from vidshift.methods.base import methods
     from vidshift.tokens.base import reducers
 
-    for registry, name, options in (
-        (methods, cell.method, cell.method_options),
-        (reducers, cell.reducer, cell.reducer_options),
-    ):
-        kind = registry[name]
-        try:
-            kind(**dict(options))
-        except TypeError:
-            accepted = accepted_options(kind)
-            strange = next((key for key, _ in options if key not in accepted), "")
-            raise UserError(
-                f"{registry.kind} {name!r} has no option {strange!r}{did_you_mean(strange, accepted)}; "
-                f"accepted: {', '.join(sorted(accepted)) or 'none'}.",
-                usage=True,
-            ) from None
-    return cell
-
-
-def accepted_options(kind: type) -> frozenset[str]:
-    """The keyword arguments of a method's or reducer's constructor."""
-    import inspect
-
-    parameters = inspect.signature(kind).parameters.values()
-    return frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+    method = read_options("method", cell.method, methods[cell.method], dict(cell.method_options))
+    reducer = read_options("reducer", cell.reducer, reducers[cell.reducer], dict(cell.reducer_options))
+    methods[cell.method](**method)
+    reducers[cell.reducer](**reducer)
+    return replace(cell, method_options=tuple(sorted(method.items())), reducer_options=tuple(sorted(reducer.items())))
 
 
 def sweep(cells: Iterable[Cell], name: str, values: Sequence[Any]) -> list[Cell]:
@@ -203,9 +177,9 @@ def sweep(cells: Iterable[Cell], name: str, values: Sequence[Any]) -> list[Cell]
         for value in values:
             if name == "bias":
                 new = replace(cell, variant=_with_bias(cell.variant, value))
-            elif option in accepted_options(reducers[cell.reducer]):
+            elif option in options_of(reducers[cell.reducer]):
                 new = replace(cell, reducer_options=_set(cell.reducer_options, option, value))
-            elif option in accepted_options(methods[cell.method]):
+            elif option in options_of(methods[cell.method]):
                 new = replace(cell, method_options=_set(cell.method_options, option, value))
             elif option in run_settings:
                 new = replace(cell, settings=_set(cell.settings, option, value))

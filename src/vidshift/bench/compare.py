@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from vidshift.bench.cells import Cell, code_version
-from vidshift.bench.host import host_line
+from vidshift.bench.host import Host
 from vidshift.engine.config import RunConfig
 from vidshift.engine.console import Console
 from vidshift.errors import UserError
@@ -84,7 +84,7 @@ def read_lines(path: Path) -> list[Line]:
             found.append(Line.parse(text))
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise UserError(
-                f"{path} holds a line that is no finished run ({type(error).__name__}); take it out, or give another --out."
+                f"{path} holds a line that is no finished run ({type(error).__name__}); take it out."
             ) from None
     return found
 
@@ -150,7 +150,7 @@ def run_study(study: Study, cells: Sequence[Cell], console: Console) -> dict[Cel
             task.update(len(done), f"{line.cell.direction} {line.cell.row} seed {line.cell.seed}: {accuracy}")
     if scheduler.failures:
         raise UserError(
-            f"{len(scheduler.failures)} of {len(cells)} runs failed, the others are kept; the first: {scheduler.failures[0]}"
+            f"{len(scheduler.failures)} of {len(cells)} runs failed (the others are kept): {scheduler.failures[0]}"
         )
     shutil.rmtree(study.folder / "runs", ignore_errors=True)
     return done
@@ -261,7 +261,7 @@ def _check_matches(cells: Sequence[Cell]) -> None:
     for cell in cells:
         if cell.match and not any(_same_row(row, cell.match) for row in rows):
             raise UserError(
-                f"{cell.row!r} is matched to {cell.match!r}, which is not compared; add that row to the plan.", usage=True
+                f"{cell.row!r} is matched to {cell.match!r}, which is not compared; add that row.", usage=True
             )
 
 
@@ -321,6 +321,8 @@ def _prepare(study: Study, cells: Sequence[Cell]) -> None:
 
 
 def _run_cell(study: Study, cell: Cell, keep: float | None) -> Line:
+    import torch
+
     from vidshift.bench.statistics import pack_hits
     from vidshift.engine.adapt import Adapt
     from vidshift.engine.console import Quiet
@@ -337,10 +339,10 @@ def _run_cell(study: Study, cell: Cell, keep: float | None) -> Line:
         "row": cell.row,
         **({"keep": keep} if keep is not None else {}),
         **{name: result.summary[name] for name in _KEPT},
-        "hits": None if result.hits_N is None else pack_hits(result.hits_N),
+        "hits": None if result.hits_N is None else pack_hits(result.hits_N.numpy()),
         "curve": _curve(read_metrics(place.folder / "metrics.jsonl")),
         "seconds": result.summary["seconds"],
-        "host": host_line(threads=study.threads, device=study.device),
+        "host": str(Host.here(torch.device(study.device))),
     }
     shutil.rmtree(place.folder)
     return Line(cell, values)

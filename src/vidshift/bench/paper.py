@@ -22,7 +22,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 REDUCTION = Printed(
-    title="Daily-DA, the paper's tables of training and inference efficiency (ViT-B/16; its FLOPs count linear layers only)",
+    title="Daily-DA, the paper's training and inference efficiency (ViT-B/16; its FLOPs count linear layers only)",
     columns=("direction", "tokens", "accuracy", "training", "GFLOPs"),
     rows=(
         ("M->H", "all", "72.1", "3810 s", "266"),

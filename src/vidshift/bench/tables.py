@@ -5,6 +5,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ class Row:
         """The mean over seeds of a number of the runs, such as `mean("flops_per_clip", "true_ratio")`."""
         found = []
         for line in self.runs.values():
-            value = line.values
+            value: Any = line.values
             for name in path:
                 value = None if value is None else value.get(name)
             if value is None:
@@ -119,22 +120,35 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+_TARGET = ("accuracy", "macro_accuracy", "correct", "found")
+
+
 def as_csv(rows: Sequence[Row]) -> str:
     """One line a run, for other programs."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        ["row", "source", "target", "variant", "seed", "accuracy", "macro_accuracy", "correct", "found", "kept_target"]
-        + ["true_flops_ratio", "true_flops", "paper_flops", "threshold", "teacher_accuracy", "coverage", "steps"]
-    )
-    for row in rows:
-        for seed, line in sorted(row.runs.items()):
-            values, target = line.values, line.values["target"]
-            flops, teacher = values["flops_per_clip"] or {}, values["teacher"] or {}
-            writer.writerow(
-                [row.name, line.cell.source, line.cell.target, row.variant, seed, target["accuracy"]]
-                + [target["macro_accuracy"], target["correct"], target["found"], values["kept_ratio"]["target"]]
-                + [flops.get("true_ratio"), flops.get("true"), flops.get("paper"), values["threshold"]]
-                + [teacher.get("accuracy"), teacher.get("coverage"), values["steps"]]
-            )
+    lines = [_csv_line(row, seed, line) for row in rows for seed, line in sorted(row.runs.items())]
+    writer = csv.DictWriter(text, list(lines[0]) if lines else ["row"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
     return text.getvalue()
+
+
+def _csv_line(row: Row, seed: int, line: Line) -> dict[str, Any]:
+    values, teacher = line.values, line.values["teacher"] or {}
+    flops = values["flops_per_clip"] or {}
+    return {
+        "row": row.name,
+        "source": line.cell.source,
+        "target": line.cell.target,
+        "variant": row.variant,
+        "seed": seed,
+        **{name: values["target"][name] for name in _TARGET},
+        "kept_target": values["kept_ratio"]["target"],
+        "true_flops_ratio": flops.get("true_ratio"),
+        "true_flops": flops.get("true"),
+        "paper_flops": flops.get("paper"),
+        "threshold": values["threshold"],
+        "teacher_accuracy": teacher.get("accuracy"),
+        "coverage": teacher.get("coverage"),
+        "steps": values["steps"],
+    }

@@ -4,13 +4,13 @@ Times of a study's runs are useless for a comparison: several processes shared t
 """
 
 import statistics
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from vidshift.bench.cells import Cell
 from vidshift.bench.compare import Line, Study
 from vidshift.engine.console import Console
+from vidshift.engine.train import Trainer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ def time_rows(
     """One cell a row (the first direction and seed that is there). A learned threshold is timed at the value that the
     row's runs learned, since a fresh policy keeps other tokens."""
     chosen = _one_a_row(lines)
-    steppers: list[tuple[Cell, int, int, Callable[[int], None]]] = []
+    steppers: list[tuple[Cell, int, int, Callable[[int], float]]] = []
     with console.task("preparing", len(chosen)) as task:
         for number, (cell, line) in enumerate(chosen.items()):
             step, clips = _stepper(study, cell, line)
@@ -50,10 +50,9 @@ def time_rows(
     with console.task("timing", rounds + warmup) as task:
         for turn in range(rounds + warmup):
             for cell, _, _, step in steppers:
-                started = time.perf_counter()
-                step(turn)
+                taken = step(turn)
                 if turn >= warmup:
-                    seconds[cell.row].append(time.perf_counter() - started)
+                    seconds[cell.row].append(taken)
             task.update(turn + 1)
     return [
         StepTime(
@@ -77,8 +76,8 @@ def _one_a_row(lines: Mapping[Cell, Line]) -> dict[Cell, Line]:
     return {cell: lines[cell] for cell in found.values()}
 
 
-def _stepper(study: Study, cell: Cell, line: Line) -> tuple[Callable[[int], None], int]:
-    """A function that does one training step, and how many clips that step works on."""
+def _stepper(study: Study, cell: Cell, line: Line) -> tuple[Callable[[int], float], int]:
+    """A function that does one training step and returns its seconds, and how many clips a step works on."""
     from dataclasses import replace
 
     from vidshift.bench.compare import _place
@@ -91,8 +90,14 @@ def _stepper(study: Study, cell: Cell, line: Line) -> tuple[Callable[[int], None
     if cell.reducer == "lmft":
         learned = {"initial_threshold": line.values["threshold"], "initial_mu": None}
         config = replace(config, reducer_options={**config.reducer_options, **learned})
-    trainer = Adapt(config, _place(study, cell), Quiet()).trainer()
-    return trainer.timed_stepper()
+    run = Adapt(config, _place(study, cell), Quiet())
+    trainer = run.trainer(run.prepare())
+    return trainer.timed_step(), _clips_per_step(trainer)
+
+
+def _clips_per_step(trainer: Trainer) -> int:
+    both = "target" in trainer.stages[0].data
+    return trainer.config.batch * (2 if both else 1)
 
 
 def markdown(times: Sequence[StepTime], *, host: str) -> str:
