@@ -20,6 +20,7 @@ COMMANDS = (
     "check",
     "evaluate",
     "predict",
+    "compare",
     "cost",
 )
 
