@@ -53,8 +53,8 @@ def _head(done: Mapping[Cell, Line]) -> str:
     codes = sorted({line.values["code"] for line in done.values()})
     return (
         f"# Comparison\n\n{len(done)} runs, code {', '.join(codes)}, on {'; '.join(hosts)}. Intervals: 95 %, "
-        "hierarchical bootstrap over seeds and clips. Differences are paired by seed and clip; McNemar's p pools the clips of all "
-        "seeds. Kept tokens and FLOPs are means over the target's test clips."
+        "hierarchical bootstrap over seeds and clips. Differences are paired by seed and clip; McNemar's p pools the "
+        "clips of all seeds. Kept tokens and FLOPs are means over the target's test clips."
     )
 
 
