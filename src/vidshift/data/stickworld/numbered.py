@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vidshift.data.keys import key
-from vidshift.data.stickworld.draw import Drawn, draw_clip
+from vidshift.data.stickworld.draw import FRAMES, SIZE, Description, Drawn, draw_clip
 from vidshift.data.stickworld.variant import ACTIONS, DOMAINS, SPLITS, Variant
 from vidshift.errors import UserError, unknown
 
@@ -38,9 +38,14 @@ class Series:
         block, place = divmod(number, len(ACTIONS))
         return int(np.random.default_rng(self._key("order", block)).permutation(len(ACTIONS))[place])
 
-    def draw(self, number: int) -> Drawn:
+    def draw(self, number: int, *, size: int = SIZE, frames: int = FRAMES) -> Drawn:
         """The clip before it is a file. Variants draw it from the same seed, and differ only in what they name."""
-        return draw_clip(self.domain, self.action(number), self._key("clip", number), self.variant)
+        seed = self._key("clip", number)
+        return draw_clip(self.domain, self.action(number), seed, self.variant, size=size, frames=frames)
+
+    def describe(self, number: int) -> Description:
+        """What is in the clip, at a fraction of the time."""
+        return self.draw(number, size=12, frames=2).description
 
     def _key(self, what: str, number: int) -> int:
         return key("stickworld", what, self.domain, self.split, self.seed, number) & ((1 << 64) - 1)
