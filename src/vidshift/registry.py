@@ -3,11 +3,12 @@
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from vidshift.errors import unknown
 
 T = TypeVar("T")
+C = TypeVar("C", bound=type[Any])
 
 
 class Registry(Generic[T]):
@@ -19,14 +20,14 @@ class Registry(Generic[T]):
         self._entries: dict[str, type[T]] = {}
         self._loaded = False
 
-    def register(self, name: str) -> Callable[[type[T]], type[T]]:
+    def register(self, name: str) -> Callable[[C], C]:
         """Class decorator: `@reducers.register("motion")`."""
 
-        def add(entry: type[T]) -> type[T]:
+        def add(entry: C) -> C:
             known = self._entries.get(name)
             if known is not None and known.__qualname__ != entry.__qualname__:
                 raise ValueError(f"{self.kind} {name!r} is registered twice: {known!r} and {entry!r}")
-            self._entries[name] = entry
+            self._entries[name] = cast(type[T], entry)
             return entry
 
         return add

@@ -1,6 +1,7 @@
 """A network, clips and batches small enough that a step takes milliseconds."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -32,8 +33,12 @@ def tiny_vit(geometry: Geometry = GEOMETRY, *, seed: int = 0, **changes: object)
     return VideoTransformer(tiny_config(geometry, **changes), seed=seed).eval()
 
 
+@lru_cache(maxsize=256)
 def film(clip_id: str, geometry: Geometry = GEOMETRY, *, frames: int | None = None) -> Tensor:
-    """uint8 [T, C, H, W]: a bright square that moves over a background with a little noise, all from the id."""
+    """uint8 [T, C, H, W]: a bright square that moves over a background with a little noise, all from the id.
+
+    Shared by whoever asks again: not to be written to.
+    """
     g, rng = geometry, np.random.default_rng(key("film", clip_id) & ((1 << 63) - 1))
     count = g.frames if frames is None else frames
     ground = rng.integers(0, 160, (1, g.channels, g.height, g.width))

@@ -40,11 +40,9 @@ def log_density(tau: Tensor, mu: Tensor, log_sigma: Tensor) -> Tensor:
     return gauss - torch.log(tau) - torch.log1p(-tau)
 
 
-def score(u: float, mu: float, log_sigma: float) -> tuple[float, float]:
-    """The gradient of `log_density` with respect to (mu, log sigma) at tau = sigmoid(u)."""
-    sigma = math.exp(log_sigma)
-    z = (u - mu) / sigma
-    return z / sigma, z * z - 1
+def score(eps: float, log_sigma: float) -> tuple[float, float]:
+    """The gradient of `log_density` with respect to (mu, log sigma) at tau = sigmoid(mu + sigma eps)."""
+    return eps * math.exp(-log_sigma), eps * eps - 1
 
 
 def expected_threshold(mu: float, log_sigma: float, *, samples: int = 100, seed: int = 0) -> float:
@@ -103,30 +101,39 @@ class ThresholdPolicy:
         eps = torch.randn((), generator=seeds.generator("policy", self.seed, self.updates), dtype=torch.float64)
         return self.at(float(eps))
 
+    def skip(self) -> None:
+        """A step without a reward teaches nothing; the next one still has its own draw."""
+        self.updates += 1
+
     def step(self, draws: "list[tuple[Sampled, float]]") -> dict[str, float]:
         """One REINFORCE update from draws and their rewards: ascend the mean of (R - b) grad log pi.
 
-        b is the first reward at first, each advantage uses the b from before the update (row 5), and then
-        b <- 0.9 b + 0.1 R.
+        For one draw b is the moving baseline: the first reward at first, in each advantage the b from before the
+        update (row 5), and then b <- 0.9 b + 0.1 R. Several draws tried on the same clips are compared with their own
+        mean, so that the clips' difficulty cancels; of an antithetic pair mu alone learns then, since both draws have
+        the same density under any sigma.
         """
-        mean_reward = sum(reward for _, reward in draws) / len(draws)
-        baseline = mean_reward if self.baseline is None else self.baseline
-        gradient = [0.0, 0.0]
-        for drawn, reward in draws:
-            for i, part in enumerate(score(drawn.u, self.mu, self.log_sigma)):
-                gradient[i] += (reward - baseline) * part / len(draws)
+        rewards = [reward for _, reward in draws]
+        mean_reward = sum(rewards) / len(draws)
+        moving = mean_reward if self.baseline is None else self.baseline
+        baseline = moving if len(draws) == 1 else mean_reward
+        scores = [score(drawn.eps, self.log_sigma) for drawn, _ in draws]
+        gradient = [
+            math.fsum((reward - baseline) * one[i] for reward, one in zip(rewards, scores, strict=True)) / len(draws)
+            for i in range(2)
+        ]
         self.theta.grad = -torch.tensor(gradient, dtype=torch.float64)
         norm = float(torch.nn.utils.clip_grad_norm_([self.theta], 1.0))  # row 4
         self.optimizer.step()
         with torch.no_grad():
             self.theta[1].clamp_(*LOG_SIGMA_RANGE)
         keep = self.baseline_decay
-        self.baseline = keep * baseline + (1 - keep) * mean_reward
+        self.baseline = keep * moving + (1 - keep) * mean_reward
         self.updates += 1
         return {
             "reward": mean_reward,
             "baseline": baseline,
-            "advantage": mean_reward - baseline,
+            "advantage": rewards[0] - baseline,
             "policy_gradient_mu": gradient[0],
             "policy_gradient_log_sigma": gradient[1],
             "policy_gradient_norm": norm,

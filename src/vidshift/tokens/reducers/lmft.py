@@ -23,7 +23,8 @@ POLICIES = ("paper", "paired")
 @reducers.register("lmft")
 class LearnedThreshold(Reducer):
     """`policy="paper"` learns from the reward of each training step. `policy="paired"` (ours, not the paper's) learns
-    from two antithetic thresholds tried without gradient on the same few clips, so that their difficulty cancels.
+    from two antithetic thresholds tried without gradient on the same few clips, so that their difficulty cancels; its
+    sigma stays as it was set.
 
     `initial_threshold` sets the policy's median. The paper prints mu = 0.01, which as a latent is a median of 0.5025;
     read as a threshold it is 0.01, which agrees with its kept ratios (tokens.md section 12 row 3). `initial_mu` takes
@@ -94,6 +95,10 @@ class LearnedThreshold(Reducer):
     def update(self, reward: Reward, probe: Callable[[], Reward] | None = None) -> Mapping[str, float]:
         if self.fixed is not None:
             raise RuntimeError("the threshold is fixed: a reducer does not learn after fix()")
+        if not reward.loss:  # a stage without task losses; as R = 0 it would be the wrong first baseline
+            self.policy.skip()
+            self._drawn = self.policy.sample()
+            return {}
         if self.kind == "paired":
             if probe is None:
                 raise ValueError("the paired policy learns from probes, and none was given")
