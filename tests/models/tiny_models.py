@@ -110,3 +110,36 @@ def save(model: Any, folder: Path) -> str:
     logging.disable_progress_bar()
     model.save_pretrained(folder)
     return str(folder)
+
+
+def clip_vision(**changes: Any) -> Any:
+    from transformers.models.clip import CLIPVisionConfig, CLIPVisionModel
+
+    small: dict[str, Any] = {
+        "hidden_size": 48,
+        "intermediate_size": 96,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "image_size": SIZE,
+        "patch_size": 8,
+    }
+    return shaken(CLIPVisionModel(CLIPVisionConfig(**(small | changes))))
+
+
+def dinov2(**changes: Any) -> Any:
+    from transformers.models.dinov2 import Dinov2Config, Dinov2Model
+
+    small: dict[str, Any] = {
+        "hidden_size": 48,
+        "mlp_ratio": 2,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "image_size": 70,
+        "patch_size": 14,
+    }
+    return shaken(Dinov2Model(Dinov2Config(**(small | changes))))
+
+
+def still(view: View) -> View:
+    """The same clips with every frame equal to the first."""
+    return View(view.pixels_BTCHW[:, :1].expand(-1, view.pixels_BTCHW.shape[1], -1, -1, -1).contiguous(), view.ids)

@@ -87,12 +87,12 @@ class Stock:
 
 def take_body(stock: Stock) -> Body:
     """All blocks. Names here are common names (`spelling.py`)."""
-    blocks = [int(match[1]) for name in stock.names() if (match := re.match(r"(\d+)\.", name))]
-    width, hidden = (stock.shape("patch.weight") or (0,))[0], (stock.shape("0.fc1.weight") or (0,))[0]
+    blocks = [int(match[1]) for name in stock.names() if (match := re.match(r"blocks\.(\d+)\.", name))]
+    width, hidden = (stock.shape("patch.weight") or (0,))[0], (stock.shape("blocks.0.fc1.weight") or (0,))[0]
     if not blocks or not width or not hidden:
         raise UserError(f"{stock.file} has no transformer blocks; give the weights of a whole encoder.")
     depth = max(blocks) + 1
-    fused, scaled = stock.has("0.qkv.weight"), stock.has("0.scale1")
+    fused, scaled = stock.has("blocks.0.qkv.weight"), stock.has("blocks.0.scale1")
     bias = _bias_form(stock, fused)
     state: dict[str, Tensor] = {}
     for block in range(depth):
@@ -105,20 +105,20 @@ def take_body(stock: Stock) -> Body:
             ("fc2", "mlp.fc2", width, hidden),
         ):
             shape = (rows, cols) if cols else (rows,)
-            state |= {f"{ours}.{target}.{kind}": tensor for kind, tensor in stock.pair(f"{block}.{name}", *shape)}
-        state |= {f"{ours}.qkv.{kind}": tensor for kind, tensor in _qkv(stock, block, width, fused, bias)}
+            state |= {f"{ours}.{target}.{kind}": tensor for kind, tensor in stock.pair(f"{ours}.{name}", *shape)}
+        state |= {f"{ours}.qkv.{kind}": tensor for kind, tensor in _qkv(stock, ours, width, fused, bias)}
         if scaled:
-            state |= {f"{ours}.scale{n}.weight": stock.take(f"{block}.scale{n}", width) for n in (1, 2)}
+            state |= {f"{ours}.scale{n}.weight": stock.take(f"{ours}.scale{n}", width) for n in (1, 2)}
     return Body(state=state, width=width, depth=depth, hidden=hidden, qkv_bias=bias, layer_scale=scaled)
 
 
 def _bias_form(stock: Stock, fused: bool) -> Literal["qv", "qkv", "none"]:
-    if stock.has("0.qkv.bias" if fused else "0.k.bias"):
+    if stock.has("blocks.0.qkv.bias" if fused else "blocks.0.k.bias"):
         return "qkv"
-    return "qv" if stock.has("0.q.bias") else "none"
+    return "qv" if stock.has("blocks.0.q.bias") else "none"
 
 
-def _qkv(stock: Stock, block: int, width: int, fused: bool, bias: str) -> Iterator[tuple[str, Tensor]]:
+def _qkv(stock: Stock, block: str, width: int, fused: bool, bias: str) -> Iterator[tuple[str, Tensor]]:
     if fused:
         yield "weight", stock.take(f"{block}.qkv.weight", 3 * width, width)
     else:

@@ -1,7 +1,7 @@
 """One vocabulary for everybody's tensor names (tokens.md section 7.4).
 
-`patch.*`, `positions`, `class`, `pre_norm.*`, `norm.*` (the encoder's last), `fc_norm.*`, `head.*`, and for each block
-i `i.norm1.*`, `i.qkv.*` or `i.q.*` `i.k.*` `i.v.*`, `i.proj.*`, `i.norm2.*`, `i.fc1.*`, `i.fc2.*`, `i.scale1` and 2.
+`patch.*`, `positions`, `class`, `pre_norm.*`, `norm.*` (the encoder's last), `fc_norm.*`, `head.*`, and in each block,
+`blocks.0.` and so on: `norm1.*`, `qkv.*` or `q.*` `k.*` `v.*`, `proj.*`, `norm2.*`, `fc1.*`, `fc2.*`, `scale1`, `scale2`.
 """
 
 import re
@@ -79,11 +79,11 @@ ORIGINAL = Spelling(
     dimensions=5,
     rules=(
         (rf"patch_embed\.proj\.{_WB}", r"patch.\1"),
-        (rf"blocks\.(\d+)\.norm([12])\.{_WB}", r"\1.norm\2.\3"),
-        (rf"blocks\.(\d+)\.attn\.(qkv|proj)\.{_WB}", r"\1.\2.\3"),
-        (r"blocks\.(\d+)\.attn\.([qv])_bias", r"\1.\2.bias"),
-        (rf"blocks\.(\d+)\.mlp\.fc([12])\.{_WB}", r"\1.fc\2.\3"),
-        (r"blocks\.(\d+)\.gamma_([12])", r"\1.scale\2"),
+        (rf"blocks\.(\d+)\.norm([12])\.{_WB}", r"blocks.\1.norm\2.\3"),
+        (rf"blocks\.(\d+)\.attn\.(qkv|proj)\.{_WB}", r"blocks.\1.\2.\3"),
+        (r"blocks\.(\d+)\.attn\.([qv])_bias", r"blocks.\1.\2.bias"),
+        (rf"blocks\.(\d+)\.mlp\.fc([12])\.{_WB}", r"blocks.\1.fc\2.\3"),
+        (r"blocks\.(\d+)\.gamma_([12])", r"blocks.\1.scale\2"),
         (rf"(norm|fc_norm|head)\.{_WB}", r"\1.\2"),
     ),
     dropped=(
@@ -101,13 +101,13 @@ HUGGING_FACE = Spelling(
     dimensions=5,
     rules=(
         (rf"embeddings\.patch_embeddings\.projection\.{_WB}", r"patch.\1"),
-        (rf"encoder\.layer\.(\d+)\.layernorm_before\.{_WB}", r"\1.norm1.\2"),
-        (rf"encoder\.layer\.(\d+)\.layernorm_after\.{_WB}", r"\1.norm2.\2"),
-        (rf"encoder\.layer\.(\d+)\.attention\.attention\.(q|k|v)(?:uery|ey|alue)\.{_WB}", r"\1.\2.\3"),
-        (r"encoder\.layer\.(\d+)\.attention\.attention\.([qv])_bias", r"\1.\2.bias"),
-        (rf"encoder\.layer\.(\d+)\.attention\.output\.dense\.{_WB}", r"\1.proj.\2"),
-        (rf"encoder\.layer\.(\d+)\.intermediate\.dense\.{_WB}", r"\1.fc1.\2"),
-        (rf"encoder\.layer\.(\d+)\.output\.dense\.{_WB}", r"\1.fc2.\2"),
+        (rf"encoder\.layer\.(\d+)\.layernorm_before\.{_WB}", r"blocks.\1.norm1.\2"),
+        (rf"encoder\.layer\.(\d+)\.layernorm_after\.{_WB}", r"blocks.\1.norm2.\2"),
+        (rf"encoder\.layer\.(\d+)\.attention\.attention\.(q|k|v)(?:uery|ey|alue)\.{_WB}", r"blocks.\1.\2.\3"),
+        (r"encoder\.layer\.(\d+)\.attention\.attention\.([qv])_bias", r"blocks.\1.\2.bias"),
+        (rf"encoder\.layer\.(\d+)\.attention\.output\.dense\.{_WB}", r"blocks.\1.proj.\2"),
+        (rf"encoder\.layer\.(\d+)\.intermediate\.dense\.{_WB}", r"blocks.\1.fc1.\2"),
+        (rf"encoder\.layer\.(\d+)\.output\.dense\.{_WB}", r"blocks.\1.fc2.\2"),
         (rf"layernorm\.{_WB}", r"norm.\1"),
         (rf"fc_norm\.{_WB}", r"fc_norm.\1"),
         (rf"classifier\.{_WB}", r"head.\1"),
@@ -127,10 +127,10 @@ CLIP = Spelling(
         (r"embeddings\.position_embedding\.weight", "positions"),
         (r"embeddings\.class_embedding", "class"),
         (rf"pre_layrnorm\.{_WB}", r"pre_norm.\1"),
-        (rf"encoder\.layers\.(\d+)\.layer_norm([12])\.{_WB}", r"\1.norm\2.\3"),
-        (rf"encoder\.layers\.(\d+)\.self_attn\.([qkv])_proj\.{_WB}", r"\1.\2.\3"),
-        (rf"encoder\.layers\.(\d+)\.self_attn\.out_proj\.{_WB}", r"\1.proj.\2"),
-        (rf"encoder\.layers\.(\d+)\.mlp\.fc([12])\.{_WB}", r"\1.fc\2.\3"),
+        (rf"encoder\.layers\.(\d+)\.layer_norm([12])\.{_WB}", r"blocks.\1.norm\2.\3"),
+        (rf"encoder\.layers\.(\d+)\.self_attn\.([qkv])_proj\.{_WB}", r"blocks.\1.\2.\3"),
+        (rf"encoder\.layers\.(\d+)\.self_attn\.out_proj\.{_WB}", r"blocks.\1.proj.\2"),
+        (rf"encoder\.layers\.(\d+)\.mlp\.fc([12])\.{_WB}", r"blocks.\1.fc\2.\3"),
         (rf"post_layernorm\.{_WB}", r"norm.\1"),
     ),
     dropped=(
@@ -150,12 +150,12 @@ DINOV2 = Spelling(
         (rf"embeddings\.patch_embeddings\.projection\.{_WB}", r"patch.\1"),
         (r"embeddings\.position_embeddings", "positions"),
         (r"embeddings\.cls_token", "class"),
-        (rf"encoder\.layer\.(\d+)\.norm([12])\.{_WB}", r"\1.norm\2.\3"),
-        (rf"encoder\.layer\.(\d+)\.attention\.attention\.(q|k|v)(?:uery|ey|alue)\.{_WB}", r"\1.\2.\3"),
-        (rf"encoder\.layer\.(\d+)\.attention\.([qkv])_proj\.{_WB}", r"\1.\2.\3"),
-        (rf"encoder\.layer\.(\d+)\.attention\.(?:output\.dense|o_proj)\.{_WB}", r"\1.proj.\2"),
-        (r"encoder\.layer\.(\d+)\.layer_scale([12])\.lambda1", r"\1.scale\2"),
-        (rf"encoder\.layer\.(\d+)\.mlp\.fc([12])\.{_WB}", r"\1.fc\2.\3"),
+        (rf"encoder\.layer\.(\d+)\.norm([12])\.{_WB}", r"blocks.\1.norm\2.\3"),
+        (rf"encoder\.layer\.(\d+)\.attention\.attention\.(q|k|v)(?:uery|ey|alue)\.{_WB}", r"blocks.\1.\2.\3"),
+        (rf"encoder\.layer\.(\d+)\.attention\.([qkv])_proj\.{_WB}", r"blocks.\1.\2.\3"),
+        (rf"encoder\.layer\.(\d+)\.attention\.(?:output\.dense|o_proj)\.{_WB}", r"blocks.\1.proj.\2"),
+        (r"encoder\.layer\.(\d+)\.layer_scale([12])\.lambda1", r"blocks.\1.scale\2"),
+        (rf"encoder\.layer\.(\d+)\.mlp\.fc([12])\.{_WB}", r"blocks.\1.fc\2.\3"),
         (rf"layernorm\.{_WB}", r"norm.\1"),
     ),
     dropped=(
