@@ -71,7 +71,7 @@ def test_bad_calls_are_told_in_one_sentence(folder: Path, tmp_path: Path, monkey
         (str(folder), 4, 33, None, "multiple of 16"),
         ("small", 16, None, {"pooling": "mean"}, "takes no options"),
         ("owner/name", 16, None, None, "--backbone stick"),
-        ("owner/name", 16, None, {"eps": "mine"}, "'own', 'checkpoint'"),
+        ("owner/name", 16, None, {"eps": "mine"}, "own or checkpoint"),
         (str(tmp_path), 16, None, None, "holds no weights"),
     ):
         with pytest.raises(UserError, match=said) as caught:

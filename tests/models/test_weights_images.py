@@ -1,7 +1,7 @@
 """CLIP's and DINOv2's image encoders, inflated: a still tubelet is the image."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -132,9 +132,13 @@ def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="multiple of 8"):
         open_weights(name, frames=2, size=SIZE + 1)
     with pytest.raises(UserError, match="'average', 'center'"):
-        WeightsOptions.of({"inflate": "centre"})
+        WeightsOptions(inflate=cast(Any, "centre"))
+    with pytest.raises(UserError, match="average or center"):
+        network(name, frames=2, inflate="centre")
     with pytest.raises(UserError, match="did you mean 'pooling'"):
-        WeightsOptions.of({"poolin": "mean"})
+        network(name, frames=2, poolin="mean")
+    with pytest.raises(UserError, match="tubelet 0"):
+        network(name, frames=2, tubelet=0)
     save(clip_vision(hidden_act="relu"), tmp_path / "relu")
     with pytest.raises(UserError, match="activation 'relu'"):
         open_weights(str(tmp_path / "relu"), frames=2)

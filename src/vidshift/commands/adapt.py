@@ -36,6 +36,10 @@ def adapt(
     teacher: Annotated[str | None, _setting("teacher", "Who guesses the target's labels; a table file too.")] = None,
     gamma: Annotated[float | None, _setting("gamma", "Guesses at or below this confidence are not used.")] = None,
     backbone: Annotated[str | None, _setting("backbone", "The network and its pretrained weights.")] = None,
+    backbone_option: Annotated[
+        tuple[str, ...],
+        Parameter(negative="", help="NAME=VALUE of pretrained weights, such as tubelet=1.", show_default=False),
+    ] = (),
     variant: Annotated[str | None, _setting("variant", "Of the built-in domains: bias=0.3, handheld ...")] = None,
     frames: Annotated[int | None, _setting("frames", "Frames of a clip.")] = None,
     epochs: Annotated[int | None, _setting("epochs", "Passes over the longer domain.")] = None,
@@ -89,7 +93,7 @@ def adapt(
     here = locals()
     finished = start(
         {name: here[name] for name in names if here[name] is not None},
-        pairs={"method": method_option, "reducer": reducer_option, "set": set, "map": map},
+        pairs={"backbone": backbone_option, "method": method_option, "reducer": reducer_option, "set": set, "map": map},
         out=out,
         resume=resume,
         cache=cache,

@@ -142,6 +142,9 @@ class Adapt:
     def _look(self) -> Looked:
         config, place, console = self.config, self.place, self.console
         backbone, shape = network_shape(config)
+        if backbone.report is not None:
+            for line in backbone.report.lines():
+                console.say(line)
         known = (place.folder / TABLE).exists() and self.method.name != ZERO_SHOT
         ask = self._asks_teacher and not known
         teacher = open_teacher(TeacherSpec.parse(config.teacher), device=self.device) if ask else None
@@ -171,6 +174,7 @@ class Adapt:
             shape=ready.looked.shape,
             teacher=config.teacher,
             precision=config.precision,
+            backbone=ready.looked.backbone.origin(),
         )
         summary["seconds"]["total"] = round(trainer.seconds_so_far, 3)
         summary["warnings"] = self.warnings

@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
+from vidshift.engine.options import read_options
 from vidshift.errors import UserError, did_you_mean
 from vidshift.models.checkpoint import load_model, read_config
 from vidshift.models.config import PRESETS, VitConfig
@@ -25,6 +26,10 @@ class Backbone:
     config: VitConfig
     weights: Callable[[], Mapping[str, Tensor]] | None = field(default=None, repr=False)
     report: WeightsReport | None = None
+
+    def origin(self) -> dict[str, Any]:
+        """What a model made from it must go on telling."""
+        return {"name": self.name, "licence": self.report.licence if self.report else None}
 
     def build(self, config: VitConfig, *, seed: int) -> VideoTransformer:
         """The network with the head for `config.classes` that the weights bring, else a fresh one."""
@@ -69,7 +74,8 @@ def open_backbone(
             f"a hub id such as MCG-NJU/videomae-base; {WAYS_OUT}.",
             usage=True,
         )
-    pretrained = open_weights(name, frames=frames, size=size, options=WeightsOptions.of(options or {}))
+    chosen = WeightsOptions(**read_options("backbone", name, WeightsOptions, options or {}))
+    pretrained = open_weights(name, frames=frames, size=size, options=chosen)
     return Backbone(name, pretrained.config, lambda: pretrained.state, pretrained.report)
 
 

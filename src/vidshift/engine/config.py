@@ -23,6 +23,7 @@ class RunConfig:
     reducer: str = "lmft"
     reducer_options: Mapping[str, Any] = field(default_factory=dict)
     backbone: str = "stick"
+    backbone_options: Mapping[str, Any] = field(default_factory=dict)
     teacher: str = "stick"
     teacher_options: Mapping[str, Any] = field(default_factory=dict)
     gamma: float = 0.8
@@ -35,6 +36,8 @@ class RunConfig:
     """Whether the target's folders are no classes."""
     transductive: bool = False
     frames: int = 16
+    size: int = 0
+    """Height and width of a clip in pixels; 0: the backbone's own."""
     epochs: int = 8
     batch: int = 16
     lr: float = 1e-3

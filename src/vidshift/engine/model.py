@@ -30,9 +30,19 @@ class OpenModel:
 
 
 def export_model(
-    folder: Path, network: Network, *, classes: Sequence[str], shape: ClipShape, teacher: str, precision: str
+    folder: Path,
+    network: Network,
+    *,
+    classes: Sequence[str],
+    shape: ClipShape,
+    teacher: str,
+    precision: str,
+    backbone: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the model folder: weights, classes, preprocessing, and the reducer with its threshold as it is now."""
+    """Write the model folder: weights, classes, preprocessing, and the reducer with its threshold as it is now.
+
+    `backbone` tells where the weights came from and under which licence.
+    """
     extras = {
         "classes": list(classes),
         "preprocessing": vars(shape),
@@ -45,6 +55,7 @@ def export_model(
         "threshold": getattr(network.reducer, "threshold", None),
         "teacher": teacher,
         "precision": precision,
+        "backbone": dict(backbone or {}),
     }
     own = {name: value.detach().cpu().contiguous() for name, value in network.method.state_dict().items()}
 

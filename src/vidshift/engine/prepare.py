@@ -80,7 +80,9 @@ def build_reducer(config: RunConfig) -> Reducer:
 
 
 def network_shape(config: RunConfig) -> tuple[Backbone, ClipShape]:
-    backbone = open_backbone(config.backbone, frames=config.frames)
+    backbone = open_backbone(
+        config.backbone, frames=config.frames, size=config.size or None, options=config.backbone_options
+    )
     g = backbone.config.geometry
     return backbone, ClipShape(frames=g.frames, height=g.height, width=g.width)
 

@@ -14,11 +14,12 @@ from vidshift.engine.options import read_options, read_value, split_pairs
 from vidshift.engine.prepare import Place
 from vidshift.errors import UserError, did_you_mean
 from vidshift.methods.base import methods
+from vidshift.models.weights import WeightsOptions
 from vidshift.places import cache_folder
 from vidshift.tokens.base import reducers
 
 # What has a flag of its own or is written by us is not for `--set`.
-NESTED = ("sizes", "class_map", "method_options", "reducer_options", "teacher_options")
+NESTED = ("sizes", "class_map", "method_options", "reducer_options", "teacher_options", "backbone_options")
 
 
 def start(
@@ -65,8 +66,12 @@ def read_settings(
     changes = {**given, **_set_values(split_pairs("--set", pairs.get("set", ())), base)}
     method = changes.get("method", base.method)
     reducer = changes.get("reducer", base.reducer)
+    of_backbone = split_pairs("--backbone-option", pairs.get("backbone", ()))
     of_method = split_pairs("--method-option", pairs.get("method", ()))
     of_reducer = split_pairs("--reducer-option", pairs.get("reducer", ()))
+    if "backbone" in changes or of_backbone:
+        name = changes.get("backbone", base.backbone)
+        changes["backbone_options"] = read_options("backbone", name, WeightsOptions, of_backbone)
     if "method" in changes or of_method:
         changes["method_options"] = read_options("method", method, methods[method], of_method)
     if "reducer" in changes or of_reducer:

@@ -1,10 +1,9 @@
 """What may be chosen about pretrained weights."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Literal, get_args
 
-from vidshift.errors import UserError, did_you_mean
+from vidshift.errors import UserError
 from vidshift.models.weights.inflate import Inflation
 
 Eps = Literal["own", "checkpoint"]
@@ -38,14 +37,3 @@ class WeightsOptions:
                 raise UserError(f"{name} {getattr(self, name)!r} is not accepted; give one of {shown}.", usage=True)
         if not isinstance(self.tubelet, int) or self.tubelet < 1:
             raise UserError(f"tubelet {self.tubelet!r} is not accepted; give 1, 2 or more.", usage=True)
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> "WeightsOptions":
-        known = [entry.name for entry in fields(cls)]
-        for name in options:
-            if name not in known:
-                hint = did_you_mean(name, known)
-                raise UserError(
-                    f"unknown option {name!r} of a backbone{hint}; accepted: {', '.join(known)}.", usage=True
-                )
-        return cls(**options)

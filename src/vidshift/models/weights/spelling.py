@@ -1,7 +1,7 @@
 """One vocabulary for everybody's tensor names (tokens.md section 7.4).
 
-`patch.*`, `positions`, `class`, `pre_norm.*`, `norm.*` (the encoder's last), `fc_norm.*`, `head.*`, and in each block,
-`blocks.0.` and so on: `norm1.*`, `qkv.*` or `q.*` `k.*` `v.*`, `proj.*`, `norm2.*`, `fc1.*`, `fc2.*`, `scale1`, `scale2`.
+`patch.*`, `positions`, `class`, `pre_norm.*`, `norm.*` (the encoder's last), `fc_norm.*`, `head.*`; in each block,
+`blocks.0.` and so on: `norm1.*`, `qkv.*` or `q.*`, `k.*`, `v.*`, `proj.*`, `norm2.*`, `fc1.*`, `fc2.*`, `scale1` and 2.
 """
 
 import re
