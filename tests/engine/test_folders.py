@@ -106,6 +106,22 @@ def test_a_flat_target_is_unlabelled(source: Path, tmp_path: Path):
     assert len(found.target_train) + len(found.target_test) == 30
 
 
+def test_clips_that_a_check_found_bad_are_left_out_and_counted(source: Path, tmp_path: Path):
+    target = touch(tmp_path / "b", *clips("walk", "wave"))
+    rows = ["path,label,split,status"]
+    rows += [
+        f"{target}/{name},{name.split('/')[0]},{'test' if n % 2 else 'train'},{'corrupt' if n < 4 else 'ok'}"
+        for n, name in enumerate(clips("walk", "wave"))
+    ]
+    listed = tmp_path / "b.csv"
+    listed.write_text("\n".join(rows))
+    found = open_folders(config(source, listed))
+    assert len(found.target_train) == 8
+    assert len(found.target_test) == 8
+    assert found.target_expected == 10
+    assert sum("a check found them bad" in note for note in found.notes) == 2
+
+
 def test_map_settles_what_names_do_not(source: Path, tmp_path: Path):
     target = touch(tmp_path / "b", *clips("strolling", "waves", "cooking"))
     with pytest.raises(UserError, match=r"'waves' \(did you mean 'wave'\?\).*--map"):

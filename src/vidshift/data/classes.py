@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vidshift.errors import UserError
+from vidshift.errors import UserError, did_you_mean
+
+CLASS_LIST = "classes.json"
 
 
 def fold(name: str) -> str:
@@ -34,7 +36,7 @@ class ClassList:
         return name if name in self.names else by_fold.get(fold(name))
 
 
-def read_classes(path: Path) -> ClassList:
+def read_classes(path: Path, *, distinct: bool = True) -> ClassList:
     """`classes.json`: a list of names or of objects {"name", "aliases": [...], "prompt"}, or {"classes": that list}."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -58,7 +60,8 @@ def read_classes(path: Path) -> ClassList:
         aliases |= {str(alias): entry["name"] for alias in entry.get("aliases", ())}
         if entry.get("prompt"):
             prompts[entry["name"]] = str(entry["prompt"])
-    _refuse_twice(path, names)
+    if distinct:
+        _refuse_twice(path, names)
     return ClassList(tuple(names), aliases, prompts)
 
 
@@ -68,3 +71,47 @@ def _refuse_twice(path: Path, names: Iterable[str]) -> None:
         other = seen.setdefault(fold(name), name)
         if other is not name:
             raise UserError(f"'{path}' names one class twice, {other!r} and {name!r}; make one an alias of the other.")
+
+
+def classes_beside(path: Path) -> ClassList | None:
+    """The class list of some data: `classes.json` in its folder, or for a file FILE.classes.json or the folder's."""
+    own = own_class_list(path)
+    if own.is_file() and not path.is_dir():
+        return read_classes(own, distinct=False)  # written by us: it must come back whatever the names are
+    general = (path if path.is_dir() else path.parent) / CLASS_LIST
+    return read_classes(general) if general.is_file() else None
+
+
+def own_class_list(path: Path) -> Path:
+    """Where the class list of one list or manifest lies, since most formats have no place for it."""
+    return path.with_name(f"{path.name}.{CLASS_LIST}")
+
+
+def name_labels(labels: Iterable[str], known: ClassList | None, where: Path) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Labels as they stand in a file -> class names, and all the names in their order.
+
+    Without a class list a label is its own name, in the order of numbers or letters. With one it is a name, an alias,
+    or an index: from 1 where the labels run from 1 to the number of classes, else from 0.
+    """
+    used = sorted(set(labels), key=_by_number)
+    if known is None:
+        return {label: label for label in used}, tuple(used)
+    numbers = [int(label) for label in used if label.isascii() and label.isdigit()]
+    first = 1 if numbers and min(numbers) == 1 and max(numbers) == len(known.names) else 0
+    named: dict[str, str] = {}
+    for label in used:
+        name = known.find(label)
+        if name is None and label.isascii() and label.isdigit() and first <= int(label) < first + len(known.names):
+            name = known.names[int(label) - first]
+        if name is None:
+            raise UserError(
+                f"'{where}' has the label {label!r}, which is not in its class list{did_you_mean(label, known.names)}; "
+                f"add it to {CLASS_LIST} beside it; listed are {', '.join(known.names)}."
+            )
+        named[label] = name
+    return named, known.names
+
+
+def _by_number(label: str) -> tuple[int, int, str]:
+    number = label.isascii() and label.isdigit()
+    return (0, int(label), label) if number else (1, 0, label)

@@ -4,23 +4,9 @@ from collections import Counter
 from pathlib import Path
 
 from vidshift.data.manifest import Manifest, Row
+from vidshift.data.splits import SPLITS
 from vidshift.data.tree import Tree, scan, split_suffix
 from vidshift.errors import UserError
-
-# What the folders of a split are called in the wild -> our name for it.
-SPLITS = {
-    "train": "train",
-    "training": "train",
-    "val": "val",
-    "valid": "val",
-    "validation": "val",
-    "validate": "val",
-    "dev": "val",
-    "test": "test",
-    "testing": "test",
-    "eval": "test",
-    "evaluation": "test",
-}
 
 
 def read_folder(root: Path, *, unlabelled: bool = False, domain: str | None = None) -> Manifest:

@@ -1,7 +1,6 @@
 """What lies under a folder: every video file and every frame folder, by its relative name."""
 
 import os
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,13 +10,15 @@ from vidshift.errors import UserError
 
 @dataclass(frozen=True)
 class Tree:
-    """`names` are relative, with `/`, sorted; `frames` marks those that are folders of pictures."""
+    """`names` are relative, with `/`, sorted; `frames` marks those that are folders of pictures, `others` are files
+    that are neither (listed only when asked for)."""
 
     root: Path
     names: tuple[str, ...]
     frames: frozenset[str]
     folders: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -29,16 +30,18 @@ def split_suffix(name: str) -> tuple[str, str]:
     return (stem, suffix) if suffix.lower() in VIDEO_SUFFIXES else (name, "")
 
 
-def scan(root: Path) -> Tree:
+def scan(root: Path, *, others: bool = False) -> Tree:
     """Walks a folder once. Hidden files and macOS `._*` companions are left out; links are followed, loops are not.
 
     A name that ends like a video counts whatever it is (a pipe, a broken link, a folder), so that a check can say so.
+    `others` lists the remaining files too: a copy whose videos have lost their extensions.
     """
     found: list[str] = []
+    rest: list[str] = []
     frames: set[str] = set()
     folders: list[str] = []
     seen: set[tuple[int, int]] = set()
-    others: Counter[str] = Counter()
+    left_out = 0
     notes: list[str] = []
     waiting = [""]
     while waiting:
@@ -55,13 +58,14 @@ def scan(root: Path) -> Tree:
         if (status.st_dev, status.st_ino) in seen:
             continue
         seen.add((status.st_dev, status.st_ino))
-        videos, pictures, inside = _sort(entries, others)
+        videos, pictures, inside, odd = _sort(entries)
         prefix = f"{here}/" if here else ""
         if pictures and not videos and not inside and here:
             found.append(here)
             frames.add(here)
             continue
-        others["picture"] += pictures
+        left_out += pictures + len(odd)
+        rest.extend([prefix + name for name in odd] if others else ())
         found.extend(prefix + name for name in videos)
         if not videos and not inside and split_suffix(here)[1]:
             found.append(here)  # a folder named like a video, with nothing in it
@@ -69,15 +73,16 @@ def scan(root: Path) -> Tree:
         if here:
             folders.append(here)
         waiting.extend(prefix + name for name in reversed(inside))
-    ignored = sum(others.values())
-    if ignored:
-        notes.append(f"{ignored} files that are no videos were left out")
-    return Tree(root, tuple(sorted(found)), frozenset(frames), tuple(sorted(folders)), tuple(notes))
+    if left_out:
+        notes.append(f"{left_out} files that are no videos were left out")
+    names = tuple(sorted(found))
+    return Tree(root, names, frozenset(frames), tuple(sorted(folders)), tuple(notes), tuple(sorted(rest)))
 
 
-def _sort(entries: list[os.DirEntry[str]], others: Counter[str]) -> tuple[list[str], int, list[str]]:
-    """The videos, the number of numbered pictures, and the folders among a folder's entries."""
+def _sort(entries: list[os.DirEntry[str]]) -> tuple[list[str], int, list[str], list[str]]:
+    """The videos, the number of numbered pictures, the folders and the other files among a folder's entries."""
     videos: list[str] = []
+    odd: list[str] = []
     pictures = 0
     inside: list[str] = []
     for entry in entries:
@@ -93,5 +98,5 @@ def _sort(entries: list[os.DirEntry[str]], others: Counter[str]) -> tuple[list[s
         elif suffix in IMAGE_SUFFIXES and stem[-1:].isdigit():
             pictures += 1
         else:
-            others[suffix] += 1
-    return videos, pictures, inside
+            odd.append(entry.name)
+    return videos, pictures, inside, odd

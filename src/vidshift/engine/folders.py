@@ -3,15 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-from vidshift.data.classes import ClassList, read_classes
+from vidshift.data.classes import classes_beside
 from vidshift.data.layouts import read
 from vidshift.data.manifest import Manifest
 from vidshift.data.match import holdout, match
 from vidshift.engine.config import RunConfig
 from vidshift.engine.domains import Domains, usable
 from vidshift.errors import UserError
-
-CLASS_LIST = "classes.json"
 
 
 def open_folders(config: RunConfig) -> Domains:
@@ -28,7 +26,9 @@ def open_folders(config: RunConfig) -> Domains:
         )
     source = read(config.source, domain="source")
     target = read(config.target, domain="target", unlabelled=config.unlabelled)
-    matched = match(source, target, mapping=dict(config.class_map), aliases=_class_list(config))
+    matched = match(
+        source, target, mapping=dict(config.class_map), aliases=classes_beside(Path(config.source).expanduser())
+    )
     source, target = matched.source, matched.target
     source_train, source_val, source_note = _source_parts(source)
     target_train, target_test, target_note = _target_parts(target, transductive=config.transductive)
@@ -72,13 +72,6 @@ def _same(source: str, target: str) -> bool:
         return True
     first, second = Path(source).expanduser(), Path(target).expanduser()
     return first.exists() and second.exists() and first.resolve() == second.resolve()
-
-
-def _class_list(config: RunConfig) -> ClassList | None:
-    """The `classes.json` that lies in the source's folder, or beside its list or manifest."""
-    source = Path(config.source).expanduser()
-    beside = (source if source.is_dir() else source.parent) / CLASS_LIST
-    return read_classes(beside) if source.exists() and beside.is_file() else None
 
 
 def _described(manifest: Manifest) -> str:
