@@ -56,15 +56,13 @@ def main() -> None:
         mask=options.mask,
         decoder=DecoderShape(width=options.decoder_width, depth=options.decoder_depth),
         batch=options.batch,
-        lr=options.lr,
         seed=options.seed,
     )
-    config = PRESETS["small"]
-    model = new_model(config, recipe).to(device)
+    model = new_model(VideoTransformer(PRESETS["small"], seed=options.seed), recipe).to(device)
     store = open_frames(train[1], device)
     loss = step_loss(model, store, recipe, per_clip=GRID * SHAPE.frames)
     work = options.out.with_name(f"{options.out.name}.work")
-    plan = plan_in(work, options, model, loss, Plan(steps=1, lr=recipe.lr), say)
+    plan = plan_in(work, options, model, loss, Plan(steps=1, lr=options.lr), say)
     fit = Fit(model, plan, work, name="pretraining", go_on="the same command goes on")
     position = fit.run(loss, say)
     options.out.mkdir(parents=True, exist_ok=True)

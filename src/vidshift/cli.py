@@ -21,6 +21,7 @@ COMMANDS = (
     "evaluate",
     "predict",
     "compare",
+    "pretrain",
     "cost",
 )
 

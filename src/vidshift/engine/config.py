@@ -3,13 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import yaml
 
 from vidshift.errors import UserError, did_you_mean
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 CONFIG_VERSION = 1
+
+Settings = TypeVar("Settings", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +58,12 @@ class RunConfig:
     """Steps between saved states beside the one after each epoch; 0: none."""
 
     def as_yaml(self) -> str:
-        return yaml.safe_dump({"version": CONFIG_VERSION, **_plain(asdict(self))}, sort_keys=False)
+        return settings_yaml(self)
+
+
+def settings_yaml(settings: "DataclassInstance") -> str:
+    """The settings of a run as its `config.yaml`."""
+    return yaml.safe_dump({"version": CONFIG_VERSION, **_plain(asdict(settings))}, sort_keys=False)
 
 
 def _plain(value: Any) -> Any:
@@ -65,7 +75,12 @@ def _plain(value: Any) -> Any:
 
 
 def load_config(path: Path) -> RunConfig:
-    """A run's `config.yaml`; a file that this version cannot follow is refused in one sentence."""
+    """A run's `config.yaml`."""
+    return load_settings(path, RunConfig)
+
+
+def load_settings(path: Path, made: type[Settings]) -> Settings:
+    """The settings in a `config.yaml`; a file that this version cannot follow is refused in one sentence."""
     try:
         found = yaml.safe_load(path.read_text())
     except FileNotFoundError:
@@ -84,8 +99,8 @@ def load_config(path: Path) -> RunConfig:
             f"{path} was written by a newer VidShift (configuration {version}; this one reads up to {CONFIG_VERSION}): "
             "upgrade VidShift to use this run."
         )
-    known = {entry.name for entry in fields(RunConfig)}
+    known = {entry.name for entry in fields(made)}
     for name in found:
         if name not in known:
             raise UserError(f"{path} sets {name!r}, which is not a setting{did_you_mean(name, known)}.")
-    return RunConfig(**found)
+    return made(**found)

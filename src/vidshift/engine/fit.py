@@ -130,6 +130,8 @@ class Fit:
                 update(done, f"loss {mean:.4f}")
                 total, since = self._number(0.0), 0.0
             if done % plan.save_every == 0 or ends or stop.asked:
+                if since:
+                    self._mean(total, since, done)
                 now = time.perf_counter()
                 position.seconds["train"] = position.seconds.get("train", 0.0) + now - began
                 began = now

@@ -106,15 +106,19 @@ def _resumed(folder: Path, given: Mapping[str, Any], pairs: Mapping[str, Iterabl
     if not folder.is_dir():
         raise UserError(f"there is no run folder '{folder}' to resume; start one with --out {folder}.", usage=True)
     saved = load_config(folder / "config.yaml")
-    asked = asdict(read_settings(given, pairs, saved))
-    for name, value in asdict(saved).items():
+    refuse_changes(folder, asdict(saved), asdict(read_settings(given, pairs, saved)))
+    return saved
+
+
+def refuse_changes(folder: Path, saved: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """Half a run with one setting and half with another is neither."""
+    for name, value in saved.items():
         if asked[name] != value:
             raise UserError(
                 f"'{folder}' was started with {name} {value!r}, not {asked[name]!r}: leave that out to go on with it, "
                 "or start another run with --out.",
                 usage=True,
             )
-    return saved
 
 
 def refuse_used(folder: Path) -> None:
