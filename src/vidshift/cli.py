@@ -23,6 +23,7 @@ COMMANDS = (
     "compare",
     "pretrain",
     "cost",
+    "stickworld",
 )
 
 HELP = """Adapt video action recognition to a new domain without labels, on a fraction of the tokens.
