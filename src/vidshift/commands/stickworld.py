@@ -20,7 +20,9 @@ def stickworld(
     seed: Annotated[int, Parameter(help="Everything drawn follows from it.")] = 0,
     unlabelled: Annotated[
         tuple[str, ...],
-        Parameter(negative="", help="A domain to write flat, without classes: training clips only.", show_default=False),
+        Parameter(
+            negative="", help="A domain to write flat, without classes: training clips only.", show_default=False
+        ),
     ] = (),
     cache: Cache = None,
     workers: Workers = None,

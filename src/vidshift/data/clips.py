@@ -1,8 +1,10 @@
 """Decoded clips, kept once as a memory map or decoded when asked for: the same frames either way."""
 
+import errno
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -13,8 +15,12 @@ import numpy as np
 
 from vidshift.data.loader import GRID
 from vidshift.data.manifest import Manifest, Row
+from vidshift.errors import UserError
 
 CACHE_FORMAT = 1
+# A run has four parts, each of at most the limit; what was used in the last hour may belong to this one.
+_MAPS_KEPT = 4
+_IN_USE_SECONDS = 3600.0
 Progress = Callable[[int, int], None]
 
 
@@ -118,20 +124,73 @@ def open_clips(
         return LiveClips(manifest, shape)
     ids = [row.id for row in manifest.rows]
     path = cache / "clips" / f"{cache_key(manifest, shape)}.npy"
-    if path.exists():
+    full = (len(ids), GRID * shape.frames, shape.height, shape.width, 3)
+    if _is_whole(path, full):
+        os.utime(path)  # used now: it is the last to be dropped
         if progress:
             progress(len(ids), len(ids))
         return CachedClips(path, ids, shape)
     path.parent.mkdir(parents=True, exist_ok=True)
+    _make_room(path.parent, keep_bytes=_MAPS_KEPT * limit_bytes - shape.bytes * len(ids))
     partial = path.with_name(f"{path.stem}.{os.getpid()}.partial")
     try:
-        full = (len(ids), GRID * shape.frames, shape.height, shape.width, 3)
-        np.lib.format.open_memmap(partial, mode="w+", dtype=np.uint8, shape=full).flush()
+        _reserve(partial, full)
         _fill_all(partial, manifest.rows, shape, workers=workers, progress=progress)
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
     return CachedClips(path, ids, shape)
+
+
+def _is_whole(path: Path, full: tuple[int, ...]) -> bool:
+    try:
+        return np.load(path, mmap_mode="r").shape == full
+    except FileNotFoundError:
+        return False
+    except (ValueError, EOFError):  # cut off by something outside
+        return False
+
+
+def _reserve(partial: Path, full: tuple[int, ...]) -> None:
+    """An empty map with all its blocks: a disk that fills up under a sparse one ends the process without a word."""
+    np.lib.format.open_memmap(partial, mode="w+", dtype=np.uint8, shape=full).flush()
+    if not hasattr(os, "posix_fallocate"):
+        return
+    size = partial.stat().st_size
+    try:
+        with partial.open("rb+") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise UserError(
+            f"{size / 2**30:.1f} GiB of decoded clips do not fit into '{partial.parent}'; make room there or choose "
+            "another cache folder."
+        ) from error
+
+
+def _make_room(folder: Path, *, keep_bytes: int) -> None:
+    """Drops the maps that were not used for longest until the rest fits, and what killed runs have left.
+
+    A run that still reads a dropped map keeps it until it ends.
+    """
+    now, found = time.time(), []
+    for path in folder.iterdir():
+        try:
+            stat = path.stat()
+        except FileNotFoundError:  # another run was faster
+            continue
+        old = now - stat.st_mtime > _IN_USE_SECONDS
+        if path.suffix == ".partial" and old:
+            path.unlink(missing_ok=True)
+        elif path.suffix == ".npy":
+            found.append((stat.st_mtime, stat.st_size, path, old))
+    total = sum(size for _, size, _, _ in found)
+    for _, size, path, old in sorted(found):
+        if total <= keep_bytes or not old:
+            return
+        path.unlink(missing_ok=True)
+        total -= size
 
 
 def _fill_all(partial: Path, rows: Sequence[Row], shape: ClipShape, *, workers: int, progress: Progress | None) -> None:

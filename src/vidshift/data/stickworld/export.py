@@ -14,7 +14,8 @@ def refuse_if_used(folder: Path) -> None:
     """Nothing of a person's is ever overwritten."""
     if folder.is_dir() and any(folder.iterdir()):
         raise UserError(
-            f"the folder '{folder}' is not empty; choose another one, or remove it first (rm -r '{folder}').", usage=True
+            f"the folder '{folder}' is not empty; choose another one, or remove it first (rm -r '{folder}').",
+            usage=True,
         )
     if folder.exists() and not folder.is_dir():
         raise UserError(f"'{folder}' is a file; choose the name of a new folder.", usage=True)
