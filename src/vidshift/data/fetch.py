@@ -52,22 +52,23 @@ class Feed:
         self.ready.clear()
 
     def next(self) -> "VideoFrame | None":
+        ready, packets, decode = self.ready, self.table.packets, self.stream.decode
+        if ready:
+            return ready.popleft()
         from av.error import FFmpegError
 
-        packets = self.table.packets
         try:
-            while not self.ready:
-                if self.at < len(packets):
-                    self.ready.extend(self.stream.decode(packets[self.at]))
-                    self.at += 1
-                elif not self.drained:
-                    self.drained = True
-                    self.ready.extend(self.stream.decode(None))
-                else:
-                    return None
+            while self.at < len(packets):
+                self.at += 1
+                if came := decode(packets[self.at - 1]):
+                    ready.extend(came)
+                    return ready.popleft()
+            if not self.drained:
+                self.drained = True
+                ready.extend(decode(None))
         except FFmpegError as error:
             raise damaged(self.path, self._seconds(), error) from error
-        return self.ready.popleft()
+        return ready.popleft() if ready else None
 
     def _seconds(self) -> float:
         return self.table.seconds * self.at / max(len(self.table.packets), 1)

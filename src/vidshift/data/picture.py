@@ -53,19 +53,11 @@ class Painter:
             raise unknown("resize", resize, RESIZES)
         self._reformatter = VideoReformatter()
         self._size, self._resize, self._aspect = size, resize, aspect
+        self._shapes: dict[tuple[int, int, int], Shape] = {}
 
     def paint(self, frame: "VideoFrame") -> np.ndarray:
-        """A view `(height, width, 3)` uint8, to be copied by the caller. Without a size, the first frame's display size
-        holds for the clip."""
-        shape = plan(
-            frame.width,
-            frame.height,
-            aspect=self._aspect,
-            rotation=int(frame.rotation),
-            size=self._size,
-            resize=self._resize,
-        )
-        self._size = (shape.out_height, shape.out_width)
+        """A view `(height, width, 3)` uint8, to be copied by the caller."""
+        shape = self._shape(frame.width, frame.height, int(frame.rotation))
         # Bilinear in swscale widens its filter when it shrinks, so nothing aliases.
         rgb = self._reformatter.reformat(
             frame, width=shape.width, height=shape.height, format="rgb24", interpolation="BILINEAR", threads=1
@@ -77,15 +69,27 @@ class Painter:
             rgb = np.rot90(rgb, shape.turns)
         return rgb[shape.top : shape.top + shape.out_height, shape.left : shape.left + shape.out_width]
 
+    def _shape(self, width: int, height: int, rotation: int) -> Shape:
+        """The plan for a stored frame; the size of the first holds for all where none was asked for."""
+        known = self._shapes.get((width, height, rotation))
+        if known is None:
+            known = plan(width, height, aspect=self._aspect, rotation=rotation, size=self._size, resize=self._resize)
+            self._size = (known.out_height, known.out_width)
+            self._shapes[width, height, rotation] = known
+        return known
+
     def paint_clip(self, frames: "Iterable[tuple[int, VideoFrame]]", index_T: np.ndarray) -> np.ndarray:
         """`clip_THWC` of the numbers `index_T` from (number, frame) pairs that come in ascending order, once each."""
+        places: dict[int, list[int]] = {}
+        for place, number in enumerate(index_T.tolist()):
+            places.setdefault(number, []).append(place)
         clip_THWC: np.ndarray | None = None
         for number, frame in frames:
-            places = np.flatnonzero(index_T == number)
             picture = self.paint(frame)
             if clip_THWC is None:
                 clip_THWC = np.empty((len(index_T), *picture.shape), np.uint8)
-            clip_THWC[places] = picture
+            for place in places[number]:
+                clip_THWC[place] = picture
         if clip_THWC is None:
             raise ValueError("a clip needs at least one frame")
         return clip_THWC
