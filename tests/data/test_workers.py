@@ -58,7 +58,7 @@ def test_the_item_on_which_a_worker_hangs_is_named(how: str, tmp_path: Path, mon
     pipe = tmp_path / "endless"
     os.mkfifo(pipe)
     monkeypatch.setenv("TEST_PIPE", str(pipe))
-    found = outcomes(["a", how, "b"], timeout=0.5)
+    found = outcomes(["a", how, "b"], timeout=1.5)
     lost = found.pop(how)
     assert isinstance(lost, Lost)
     assert lost.kind == "timeout"

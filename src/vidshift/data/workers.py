@@ -105,6 +105,7 @@ class _Worker:
     errors: IO[bytes]
     ready: bool = False
     place: int = -1
+    timeout: float = 0.0
     deadline: float = 0.0
     heard: bytearray = field(default_factory=bytearray)
 
@@ -129,7 +130,7 @@ class _Worker:
         return worker
 
     def take(self, place: int, item: Any, *, timeout: float) -> None:
-        self.place = place
+        self.place, self.timeout = place, timeout
         self.deadline = time.monotonic() + timeout + (0.0 if self.ready else START_SECONDS)
         self._send(item)
 
@@ -154,7 +155,7 @@ class _Worker:
         if not self.ready:
             self.ready = True  # the first byte only says that it has started
             del self.heard[:1]
-            self.deadline -= START_SECONDS
+            self.deadline = time.monotonic() + self.timeout
         if len(self.heard) < _HEADER.size:
             return None
         size = _HEADER.unpack_from(self.heard)[0]
