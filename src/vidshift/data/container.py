@@ -112,25 +112,32 @@ def opened(path: Path) -> "Iterator[tuple[InputContainer, VideoStream]]":
     with _open(path) as container:
         stream = _video_stream(path, container)
         context = stream.codec_context
-        if context.width * context.height > MAX_PIXELS:
-            raise DecodeError(
-                path,
-                stage="open",
-                status="too-large",
-                reason=f"its header claims {context.width} x {context.height} pixels, above the limit of "
-                f"{MAX_PIXELS // 1_000_000} million",
-            )
+        if not 0 < context.width * context.height <= MAX_PIXELS:
+            raise _impossible_size(path)
         stream.thread_type = "NONE"
         stream.thread_count = 1
         context.options = {"max_pixels": str(MAX_PIXELS)}
         yield container, stream
 
 
-def _open(path: Path) -> "InputContainer":
+def _impossible_size(path: Path) -> DecodeError:
+    """FFmpeg drops a size above our limit, so only opening without a limit tells what the header claims."""
+    with _open(path, limited=False) as container:
+        context = _video_stream(path, container).codec_context
+        width, height = context.width, context.height
+    if width * height > MAX_PIXELS:
+        reason = f"its header claims {width} x {height} pixels, above the limit of {MAX_PIXELS // 1_000_000} million"
+        return DecodeError(path, stage="open", status="too-large", reason=reason)
+    return DecodeError(path, stage="open", status="corrupt", reason="its header gives no picture size that is possible")
+
+
+def _open(path: Path, *, limited: bool = True) -> "InputContainer":
     import av
     from av.error import FFmpegError, InvalidDataError, MemoryError
 
-    options = {"protocol_whitelist": "file", "format_whitelist": FORMATS, "max_pixels": str(MAX_PIXELS), "threads": "1"}
+    options = {"protocol_whitelist": "file", "format_whitelist": FORMATS, "threads": "1"}
+    if limited:
+        options["max_pixels"] = str(MAX_PIXELS)
     try:
         # An absolute path, so that no name can be read as an option or as another protocol.
         return av.open("file:" + os.path.abspath(path), "r", options=options, metadata_errors="replace")
@@ -186,7 +193,7 @@ def _video_stream(path: Path, container: "InputContainer") -> "VideoStream":
     stream = streams[0]
     if getattr(stream, "codec_context", None) is None:
         raise DecodeError(
-            path, stage="open", status="unreadable-codec", reason=f"no decoder here for its codec {stream.codec_tag!r}"
+            path, stage="open", status="unreadable-codec", reason="there is no decoder here for its codec"
         )
     return stream
 

@@ -113,7 +113,7 @@ def _table(
     shown[:first_key] = False  # nothing can be decoded before the first key frame
     order = np.flatnonzero(shown)
     if not len(order):
-        raise DecodeError(path, stage="read", status="corrupt", reason="its video stream holds no frame")
+        raise DecodeError(path, stage="read", status="no-video-stream", reason="its video stream holds no frame")
     rate = frame_rate(stream)
     tick = float(stream.time_base) if stream.time_base else 0.0
     declared = declared_seconds(container, stream)

@@ -88,7 +88,7 @@ def _sort(entries: list[os.DirEntry[str]]) -> tuple[list[str], int, list[str], l
     for entry in entries:
         if entry.name.startswith("."):
             continue
-        if entry.is_dir():
+        if _leads_to_folder(entry):
             inside.append(entry.name)
             continue
         stem, suffix = os.path.splitext(entry.name)
@@ -100,3 +100,10 @@ def _sort(entries: list[os.DirEntry[str]]) -> tuple[list[str], int, list[str], l
         else:
             odd.append(entry.name)
     return videos, pictures, inside, odd
+
+
+def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False

@@ -11,6 +11,7 @@ from torch import Tensor
 from vidshift.data.clips import ClipShape
 from vidshift.data.manifest import Manifest
 from vidshift.engine.backbone import Backbone
+from vidshift.engine.check import examiner
 from vidshift.engine.config import RunConfig
 from vidshift.engine.console import Console
 from vidshift.engine.domains import Domains, open_domains
@@ -148,7 +149,13 @@ class Adapt:
         known = (place.folder / TABLE).exists() and self.method.name != ZERO_SHOT
         ask = self._asks_teacher and not known
         teacher = open_teacher(TeacherSpec.parse(config.teacher), device=self.device) if ask else None
-        domains = open_domains(config, cache=place.cache, workers=place.workers, console=console)
+        domains = open_domains(
+            config,
+            cache=place.cache,
+            workers=place.workers,
+            console=console,
+            examine=examiner(shape, cache=place.cache, workers=place.workers, console=console),
+        )
         if config.checkpoint == "oracle" and not domains.target_test.labelled:
             raise UserError("--checkpoint oracle needs a labelled target test set; take --checkpoint last.", usage=True)
         for line in domains.notes:

@@ -10,7 +10,8 @@ import numpy as np
 
 from vidshift.data.augment import to_tchw
 from vidshift.data.check.findings import Finding
-from vidshift.data.check.run import FILE_SECONDS, Look, check_manifest, with_findings
+from vidshift.data.check.run import FILE_SECONDS, Look, check_manifest, checked, with_findings
+from vidshift.data.clips import ClipShape
 from vidshift.data.keys import key
 from vidshift.data.loader import GRID
 from vidshift.data.manifest import Manifest
@@ -88,6 +89,30 @@ class Report:
         }
 
 
+def look_for(shape: ClipShape) -> Look:
+    """What a check decodes for a network: the very frames that its clips are made of."""
+    return Look(
+        frames=GRID * shape.frames, height=shape.height, width=shape.width, resize=shape.resize, send_every=GRID
+    )
+
+
+def examiner(shape: ClipShape, *, cache: Path, workers: int, console: Console) -> Callable[[str, Manifest], Manifest]:
+    """Gives each video of a data set (by its name) a status before a run uses it; what a check has found already is not
+    looked at again."""
+
+    def examine(name: str, manifest: Manifest) -> Manifest:
+        with console.task(f"checking {Path(name).name}", len(manifest)) as task:
+            return checked(
+                manifest,
+                look_for(shape),
+                workers=workers,
+                memory=memory_file(cache, name),
+                progress=lambda done, _: task.update(done),
+            )
+
+    return examine
+
+
 def memory_file(cache: Path, name: str) -> Path:
     """Where the findings of a data set are remembered."""
     place = name if is_built_in(name) else str(Path(name).expanduser().resolve())
@@ -106,8 +131,8 @@ def check_data(
     fresh: bool = False,
 ) -> Report:
     """Looks at every video of each data set as training will: `frames` frames at `size` x `size`."""
-    look = Look(frames=GRID * frames, height=size, width=size, send_every=GRID)
     geometry = Geometry(frames=frames, height=size, width=size, patch=PATCH)
+    look = look_for(ClipShape(frames=frames, height=size, width=size))
     done: list[Checked] = []
     for name, manifest in manifests.items():
         with console.task(f"checking {Path(name).name}", len(manifest)) as task:

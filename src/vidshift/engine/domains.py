@@ -1,6 +1,6 @@
 """The two domains of a run: what is trained on, what is held out, and who may see which label."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,8 +32,15 @@ def is_built_in(spec: str) -> bool:
     return spec in BUILT_IN
 
 
-def open_domains(config: RunConfig, *, cache: Path, workers: int, console: Console) -> Domains:
-    """Both domains of a run, with classes matched by name."""
+def open_domains(
+    config: RunConfig,
+    *,
+    cache: Path,
+    workers: int,
+    console: Console,
+    examine: Callable[[str, Manifest], Manifest] | None = None,
+) -> Domains:
+    """Both domains of a run, with classes matched by name; `examine` gives the videos of a user's data a status."""
     if is_built_in(config.source) or is_built_in(config.target):
         if not (is_built_in(config.source) and is_built_in(config.target)):
             raise UserError(
@@ -44,7 +51,7 @@ def open_domains(config: RunConfig, *, cache: Path, workers: int, console: Conso
         return _built_in(config, cache=cache, workers=workers, console=console)
     from vidshift.engine.folders import open_folders
 
-    return open_folders(config)
+    return open_folders(config, examine=examine)
 
 
 def _built_in(config: RunConfig, *, cache: Path, workers: int, console: Console) -> Domains:

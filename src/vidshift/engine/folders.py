@@ -1,5 +1,6 @@
 """A user's own data -> the two domains of a run: one class list, and what is trained on, held out and tested."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,12 @@ from vidshift.engine.config import RunConfig
 from vidshift.engine.domains import Domains, usable
 from vidshift.errors import UserError
 
+Examine = Callable[[str, Manifest], Manifest]
 
-def open_folders(config: RunConfig) -> Domains:
-    """Both domains of a run, read as they lie, in the source's classes.
+
+def open_folders(config: RunConfig, *, examine: Examine | None = None) -> Domains:
+    """Both domains of a run, read as they lie, in the source's classes. `examine` looks at the videos of a data set, by
+    its name, and gives each a status.
 
     Splits are used where the data has them; elsewhere a fifth of the clips, by a hash of their ids, is never trained
     on. With `config.transductive` the target is tested on the clips that it was adapted to.
@@ -30,6 +34,8 @@ def open_folders(config: RunConfig) -> Domains:
         source, target, mapping=dict(config.class_map), aliases=classes_beside(Path(config.source).expanduser())
     )
     source, target = matched.source, matched.target
+    if examine is not None:
+        source, target = examine(config.source, source), examine(config.target, target)
     source_train, source_val, source_note = _source_parts(source)
     target_train, target_test, target_note = _target_parts(target, transductive=config.transductive)
     _every_class(source_train)

@@ -56,7 +56,8 @@ def check_manifest(
     """A finding for each row, in order. `memory` is the file that keeps them; `retry` looks again at what timed out or
     crashed, `fresh` at everything."""
     known = Memory(memory)
-    keys = [file_key(row, vars(look).values()) for row in manifest.rows]
+    sampled = (look.frames, look.height, look.width, look.resize)
+    keys = [file_key(row, sampled) for row in manifest.rows]
     found: dict[int, Finding] = {}
     for place, key in enumerate(keys):
         before = None if fresh else known.get(key)
