@@ -30,12 +30,14 @@ class Variant:
     def __post_init__(self) -> None:
         if not 0.0 <= self.bias <= 1.0:
             raise UserError(f"the bias {self.bias:g} is not a probability; choose one from 0 to 1.", usage=True)
+        object.__setattr__(self, "bias", abs(float(self.bias)))  # one zero, and one name for it
 
     @property
     def key(self) -> str:
         """The name that `parse` reads back, the same for equal variants: `bias=0.6,handheld`."""
         flags = [name for name, on in zip(_FLAGS, (self.handheld, self.static_cue), strict=True) if on]
-        return ",".join([f"bias={self.bias:.6g}", *flags])
+        short = f"{self.bias:g}"
+        return ",".join([f"bias={short if float(short) == self.bias else repr(self.bias)}", *flags])
 
     def seen_by(self, domain: str) -> "Variant":
         """The variant with everything that this domain does not depend on set to its default."""
