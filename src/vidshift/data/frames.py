@@ -88,7 +88,7 @@ def _read(path: Path) -> "VideoFrame":
     data = path.read_bytes()
     codec = next((name for magic, name in _MAGIC if data.startswith(magic)), None)
     if codec is None:
-        raise DecodeError(path, stage="decode", status="corrupt", reason="it is not a picture")
+        raise _damaged(path, "is not a picture")
     quiet()
     context: Any = av.CodecContext.create(codec, "r")
     context.thread_count = 1
@@ -96,7 +96,11 @@ def _read(path: Path) -> "VideoFrame":
     try:
         frames = context.decode(av.Packet(data)) or context.decode(None)
     except FFmpegError as error:
-        raise DecodeError(path, stage="decode", status="corrupt", reason=f"the picture is damaged ({error})") from error
+        raise _damaged(path, f"is damaged ({error})") from error
     if not frames or frames[0].is_corrupt:
-        raise DecodeError(path, stage="decode", status="corrupt", reason="the picture is damaged or cut off")
+        raise _damaged(path, "is damaged or cut off")
     return frames[0]
+
+
+def _damaged(picture: Path, what: str) -> DecodeError:
+    return DecodeError(picture.parent, stage="decode", status="corrupt", reason=f"its picture {picture.name} {what}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,14 @@ import numpy as np
 import torch
 
 from vidshift.data.augment import to_tchw
-from vidshift.data.clips import ClipShape
-from vidshift.data.loader import pick_frames
+from vidshift.data.clips import ClipShape, decode_grid
+from vidshift.data.container import VIDEO_SUFFIXES, DecodeError
+from vidshift.data.frames import is_frame_folder
+from vidshift.data.loader import GRID, pick_frames
 from vidshift.data.manifest import Row
+from vidshift.data.reading import CHUNK, FILE_SECONDS, Part, Wanted, read_clips, read_seconds
+from vidshift.data.sampling import windows
+from vidshift.data.tree import scan
 from vidshift.data.view import View
 from vidshift.engine.model import open_model
 from vidshift.engine.step import Network
@@ -73,43 +79,78 @@ class Predictor:
         row = Row(id=str(path), path=Path(path))
         return self._guess([row], [self._clip(row)])[0]
 
-    def windows(self, path: Path | str, *, window: float | None = None, hop: float | None = None) -> list[Row]:
-        """The parts of a video to look at: one for the whole, or several of `window` seconds. None: by its length."""
-        from vidshift.data.decode import probe
-        from vidshift.data.sampling import windows
-
-        path = Path(path)
-        seconds = None if window == 0 else probe(path).seconds
-        if window is None:
-            window = WINDOW_SECONDS if seconds is not None and seconds > LONG_SECONDS else 0.0
-        if window == 0 or seconds is None:
-            return [Row(id=str(path), path=path)]
-        parts = windows(seconds, length=window, hop=hop)
-        return [Row(id=f"{path}@{start:g}", path=path, start=start, end=end) for start, end in parts]
-
     def predict_many(
-        self, paths: Iterable[Path | str], *, window: float | None = None, hop: float | None = None, batch: int = 8
+        self,
+        paths: Iterable[Path | str],
+        *,
+        window: float | None = None,
+        hop: float | None = None,
+        batch: int = 8,
+        workers: int = 1,
+        timeout: float = FILE_SECONDS,
     ) -> Iterator[Guess | Failure]:
-        """Guesses in order; a video that cannot be read gives a Failure and the rest goes on."""
+        """Guesses in order; a video that cannot be read gives a Failure and the rest goes on.
+
+        `window` seconds (every `hop`) cut a video into parts; 0 takes it whole, None decides by its length. Decoding
+        is done by `workers` processes, so that a file on which a decoder hangs or dies costs itself alone.
+        """
+        waiting = iter(paths)
+        while chunk := [Path(path) for path in islice(waiting, CHUNK)]:
+            entries = self._entries(chunk, window=window, hop=hop, workers=workers, timeout=timeout)
+            yield from self._answers(entries, batch=batch, workers=workers, timeout=timeout)
+
+    def _entries(
+        self, paths: Sequence[Path], *, window: float | None, hop: float | None, workers: int, timeout: float
+    ) -> list[Row | Failure]:
+        """The parts of each video to look at, or why it cannot be opened."""
+        if window == 0:
+            return [Row(id=str(path), path=path) for path in paths]
+        entries: list[Row | Failure] = []
+        lengths = read_seconds((Part(path) for path in paths), workers=workers, timeout=timeout)
+        for path, seconds in zip(paths, lengths, strict=True):
+            if isinstance(seconds, DecodeError):
+                entries.append(Failure(str(path), str(seconds)))
+            else:
+                entries.extend(parts_of(path, seconds, window=window, hop=hop))
+        return entries
+
+    def _answers(
+        self, entries: Sequence[Row | Failure], *, batch: int, workers: int, timeout: float
+    ) -> Iterator[Guess | Failure]:
+        clips = read_clips(
+            (self._wanted(entry) for entry in entries if isinstance(entry, Row)), workers=workers, timeout=timeout
+        )
         rows: list[Row] = []
-        clips: list[np.ndarray] = []
-        for path in paths:
-            try:
-                for row in self.windows(path, window=window, hop=hop):
-                    clips.append(self._clip(row))
-                    rows.append(row)
-                    if len(rows) == batch:
-                        yield from self._guess(rows, clips)
-                        rows, clips = [], []
-            except UserError as error:
-                yield from self._guess(rows, clips)
-                rows, clips = [], []
-                yield Failure(str(path), str(error))
-        yield from self._guess(rows, clips)
+        ready: list[np.ndarray] = []
+        failed: set[str] = set()
+        for entry in entries:
+            found = next(clips) if isinstance(entry, Row) else entry
+            if isinstance(found, np.ndarray) and isinstance(entry, Row):
+                rows.append(entry)
+                ready.append(found)
+                if len(rows) < batch:
+                    continue
+            yield from self._guess(rows, ready)
+            rows, ready = [], []
+            failure = Failure(str(entry.path), str(found)) if isinstance(found, DecodeError) else found
+            if isinstance(failure, Failure) and failure.path not in failed:  # once for all windows of a video
+                failed.add(failure.path)
+                yield failure
+        yield from self._guess(rows, ready)
+
+    def _wanted(self, row: Row) -> Wanted:
+        shape = self.shape
+        return Wanted(
+            path=row.path,
+            start=row.start,
+            end=row.end,
+            frames=GRID * shape.frames,
+            size=(shape.height, shape.width),
+            resize=shape.resize,
+            pick=tuple(pick_frames(shape.frames, None).tolist()),
+        )
 
     def _clip(self, row: Row) -> np.ndarray:
-        from vidshift.data.clips import decode_grid
-
         return decode_grid(row, self.shape)[pick_frames(self.shape.frames, None)]
 
     def _guess(self, rows: Sequence[Row], clips: Sequence[np.ndarray]) -> list[Guess]:
@@ -141,29 +182,30 @@ class Predictor:
         return f"Predictor({len(self.classes)} classes, {self.network.method.name} with {self.network.reducer.name})"
 
 
-VIDEO_SUFFIXES = frozenset(
-    {".mp4", ".avi", ".mkv", ".webm", ".mov", ".m4v", ".mpg", ".mpeg", ".wmv", ".flv", ".ts", ".3gp"}
-)
+def parts_of(path: Path, seconds: float | None, *, window: float | None = None, hop: float | None = None) -> list[Row]:
+    """The parts of a video to look at: one for the whole, or several of `window` seconds. None: by its length."""
+    if window is None:
+        window = WINDOW_SECONDS if seconds is not None and seconds > LONG_SECONDS else 0.0
+    if window == 0 or seconds is None:
+        return [Row(id=str(path), path=path)]
+    parts = windows(seconds, length=window, hop=hop)
+    return [Row(id=f"{path}@{start:g}", path=path, start=start, end=end) for start, end in parts]
 
 
 def videos_in(places: Iterable[Path | str]) -> list[Path]:
-    """Files as they are named, and the videos below each folder, sorted."""
+    """Files as they are named, and below each folder whatever has the name of a video, sorted."""
     found: list[Path] = []
     for place in map(Path, places):
-        if place.is_dir():
-            below = [
-                path
-                for path in sorted(place.rglob("*"))
-                if path.suffix.lower() in VIDEO_SUFFIXES and not path.name.startswith("._")
-            ]
+        if place.is_dir() and not is_frame_folder(place):
+            below = scan(place).names
             if not below:
                 raise UserError(f"{place} holds no videos; accepted: {', '.join(sorted(VIDEO_SUFFIXES))}.")
-            found.extend(below)
-        elif place.exists():
+            found.extend(place / name for name in below)
+        elif place.exists() or place.is_symlink():
             found.append(place)
         else:
             raise UserError(f"{place} does not exist; give video files or folders of them.", usage=True)
     return found
 
 
-__all__ = ["Failure", "Guess", "Predictor", "videos_in"]
+__all__ = ["Failure", "Guess", "Predictor", "parts_of", "videos_in"]
