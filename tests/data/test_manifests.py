@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trees import file_names, touch
 
-from vidshift.data.classes import fold
 from vidshift.data.manifest import Manifest, Row
 from vidshift.data.manifests import WRITTEN, read_manifest, write_manifest
 from vidshift.errors import UserError
@@ -146,8 +145,3 @@ def test_a_kill_while_writing_leaves_the_old_file(tmp_path: Path, monkeypatch: p
         write_manifest(Manifest((Row(id="b", path=tmp_path / "b.mp4"),), ()), path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
-
-
-@given(st.text())
-def test_folding_is_stable(name: str):
-    assert fold(fold(name)) == fold(name)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from vidshift.data import lists, manifests, official, videofolder
+from vidshift.data.benchmarks import is_benchmark, open_benchmark
 from vidshift.data.container import VIDEO_SUFFIXES
 from vidshift.data.folders import read_folder
 from vidshift.data.manifest import Manifest, Row
@@ -41,7 +42,9 @@ def read(
         parts = [Path(part).expanduser() for part in text.split("+")]
         manifest = joined([_read_file(part, where, domain, split=_named_split(part)) for part in parts])
     elif not _exists(path):
-        manifest = _benchmark(text, cache, domain)
+        if not is_benchmark(text):
+            raise _missing(text, path)
+        manifest = open_benchmark(text, cache=cache, domain=domain)
     elif path.is_dir():
         manifest = _read_dir(path, where, unlabelled, domain)
     else:
@@ -119,10 +122,6 @@ def joined(parts: list[Manifest]) -> Manifest:
             raise UserError(f"the video {row.id!r} stands in two of the lists, so one split would leak; list it once.")
         seen.add(row.id)
     return Manifest(rows, classes, "; ".join(part.origin for part in parts), tuple(n for p in parts for n in p.notes))
-
-
-def _benchmark(spec: str, cache: Path | None, domain: str | None) -> Manifest:
-    raise _missing(spec, Path(spec).expanduser())
 
 
 def _missing(spec: str, path: Path) -> UserError:

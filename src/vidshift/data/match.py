@@ -63,7 +63,10 @@ def rename(
     known = ClassList(classes, aliases.aliases if aliases else {})
     became: dict[str, str] = {}
     lost: list[str] = []
+    used = {row.label for row in manifest.rows}
     for name in manifest.classes:
+        if name not in used and name not in mapping:
+            continue  # declared, but no video has it
         if mapping.get(name) == "":
             became[name] = ""
             continue

@@ -43,10 +43,10 @@ def kind_of(names: Iterable[str]) -> Kind | None:
     return None
 
 
-def find_folder(root: Path, kind: Kind) -> Path | None:
-    """The first folder at or below `root` that holds a data set's split files."""
+def find_folder(root: Path, kind: Kind, *, depth: int = 8) -> Path | None:
+    """The first folder at or up to `depth` levels below `root` that holds a data set's split files."""
     for folder, inside, names in os.walk(root):
-        inside.sort()
+        inside[:] = sorted(inside) if len(Path(folder).relative_to(root).parts) < depth else []
         if any(kind_of([name]) == kind for name in names):
             return Path(folder)
     return None

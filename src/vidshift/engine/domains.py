@@ -51,7 +51,7 @@ def open_domains(
         return _built_in(config, cache=cache, workers=workers, console=console)
     from vidshift.engine.folders import open_folders
 
-    return open_folders(config, examine=examine)
+    return open_folders(config, cache=cache, examine=examine)
 
 
 def _built_in(config: RunConfig, *, cache: Path, workers: int, console: Console) -> Domains:

@@ -15,7 +15,7 @@ from vidshift.errors import UserError
 Examine = Callable[[str, Manifest], Manifest]
 
 
-def open_folders(config: RunConfig, *, examine: Examine | None = None) -> Domains:
+def open_folders(config: RunConfig, *, cache: Path | None = None, examine: Examine | None = None) -> Domains:
     """Both domains of a run, read as they lie, in the source's classes. `examine` looks at the videos of a data set, by
     its name, and gives each a status.
 
@@ -28,8 +28,8 @@ def open_folders(config: RunConfig, *, examine: Examine | None = None) -> Domain
             "splits with --method source-only).",
             usage=True,
         )
-    source = read(config.source, domain="source")
-    target = read(config.target, domain="target", unlabelled=config.unlabelled)
+    source = read(config.source, domain="source", cache=cache)
+    target = read(config.target, domain="target", unlabelled=config.unlabelled, cache=cache)
     matched = match(
         source, target, mapping=dict(config.class_map), aliases=classes_beside(Path(config.source).expanduser())
     )
@@ -142,9 +142,8 @@ def _held_out(manifest: Manifest, what: str, *, by_class: bool, use: str) -> tup
 def _every_class(train: Manifest) -> None:
     lacking = [name for name in train.classes if name not in {row.label for row in train.rows if row.usable}]
     if lacking:
+        more = f" (nor of {len(lacking) - 1} more classes)" if len(lacking) > 1 else ""
         raise UserError(
-            f"the source has no usable training video of {lacking[0]!r} (and of {len(lacking) - 1} more classes); add "
-            "some, or leave the class out."
-            if len(lacking) > 1
-            else f"the source has no usable training video of {lacking[0]!r}; add some, or leave the class out."
+            f"the source has no usable training video of {lacking[0]!r}{more}; add some, or leave the class out with "
+            f"--map '{lacking[0]}='."
         )
