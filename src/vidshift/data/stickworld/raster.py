@@ -7,7 +7,7 @@ Array = NDArray[np.floating]
 Colour = tuple[float, float, float]
 
 # A shape that crosses the picture has a small bounding box only over a few frames at a time.
-_FRAMES_AT_ONCE = 8
+_FRAMES_AT_ONCE = 16
 
 
 def _window(low: Array, high: Array, limit: int) -> slice:
@@ -20,6 +20,12 @@ def _grid(rows: slice, columns: slice) -> tuple[Array, Array]:
     y = np.arange(rows.start, rows.stop, dtype=np.float32) + np.float32(0.5)
     x = np.arange(columns.start, columns.stop, dtype=np.float32) + np.float32(0.5)
     return x[None, None, :], y[None, :, None]
+
+
+def _unit(x: Array) -> Array:
+    """Clipped to [0, 1] in place."""
+    np.maximum(x, 0.0, out=x)
+    return np.minimum(x, 1.0, out=x)
 
 
 def _blend(part: Array, cover: Array, colour: Colour, alpha: float) -> None:
@@ -48,6 +54,7 @@ def capsule(
     frames, height, width, _ = canvas_THWC.shape
     start_T2, end_T2 = frames_of(start, frames), frames_of(end, frames)
     reach = np.float32(radius + 1.0)
+    disc = np.array_equal(start_T2, end_T2)
     for first in range(0, frames, _FRAMES_AT_ONCE):
         a, b = start_T2[first : first + _FRAMES_AT_ONCE], end_T2[first : first + _FRAMES_AT_ONCE]
         low, high = np.minimum(a, b) - reach, np.maximum(a, b) + reach
@@ -55,14 +62,20 @@ def capsule(
         if columns.start >= columns.stop or rows.start >= rows.stop:
             continue
         x, y = _grid(rows, columns)
-        along = (b - a)[:, None, None, :]
         dx, dy = x - a[:, 0, None, None], y - a[:, 1, None, None]
-        length2 = np.maximum((along**2).sum(-1), np.float32(1e-6))
-        t = np.clip((dx * along[..., 0] + dy * along[..., 1]) / length2, 0.0, 1.0)
-        dx = dx - t * along[..., 0]
-        dy = dy - t * along[..., 1]
-        distance = np.sqrt(dx * dx + dy * dy)
-        cover = np.clip(np.float32(radius + 0.5) - distance, 0.0, 1.0)
+        if disc:
+            distance = np.sqrt(dx * dx + dy * dy)
+        else:
+            along = (b - a)[:, None, None, :]
+            length2 = np.maximum((along**2).sum(-1), np.float32(1e-6))
+            t = _unit((dx * along[..., 0] + dy * along[..., 1]) / length2)
+            dx = dx - t * along[..., 0]
+            dy = dy - t * along[..., 1]
+            dx *= dx
+            dy *= dy
+            dx += dy
+            distance = np.sqrt(dx, out=dx)
+        cover = _unit(np.float32(radius + 0.5) - distance)
         _blend(canvas_THWC[first : first + _FRAMES_AT_ONCE, rows, columns], cover, colour, alpha)
 
 
@@ -95,7 +108,7 @@ def box(
         qy = np.abs(cos * dy - sin * dx) - np.float32(half[1] - corner)
         outside = np.hypot(np.maximum(qx, 0.0), np.maximum(qy, 0.0))
         distance = outside + np.minimum(np.maximum(qx, qy), 0.0)
-        cover = np.clip(np.float32(corner + 0.5) - distance, 0.0, 1.0)
+        cover = _unit(np.float32(corner + 0.5) - distance)
         _blend(canvas_THWC[first : first + _FRAMES_AT_ONCE, rows, columns], cover, colour, alpha)
 
 
