@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vidshift.data.augment import to_tchw
+from vidshift.data.benchmarks import is_benchmark
 from vidshift.data.check.findings import Finding
 from vidshift.data.check.run import FILE_SECONDS, Look, check_manifest, checked, with_findings
 from vidshift.data.clips import ClipShape
@@ -115,7 +116,7 @@ def examiner(shape: ClipShape, *, cache: Path, workers: int, console: Console) -
 
 def memory_file(cache: Path, name: str) -> Path:
     """Where the findings of a data set are remembered."""
-    place = name if is_built_in(name) else str(Path(name).expanduser().resolve())
+    place = name if is_built_in(name) or is_benchmark(name) else str(Path(name).expanduser().resolve())
     return cache / "check" / f"{key(place) & ((1 << 64) - 1):016x}.jsonl"
 
 

@@ -21,7 +21,7 @@ def open_data(
 ) -> Manifest:
     """All videos of a data set; of a built-in domain one split, drawn first where it is not in the cache."""
     if not is_built_in(spec):
-        return read(spec, root=root)
+        return read(spec, root=root, cache=cache)
     from vidshift.data.stickworld.build import SIZES, build
     from vidshift.data.stickworld.variant import Variant
 

@@ -1,4 +1,5 @@
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,13 @@ def test_what_was_found_is_not_looked_at_again(folder: Path, tmp_path: Path, mon
     assert check_manifest(read(folder), LOOK, workers=2, memory=memory) == first
     assert set(asked[1:]) > {"link.mp4", "other.mp4"}
     assert len(asked[1:]) == 3
+
+
+def test_what_a_manifest_calls_bad_stays_out_of_training(folder: Path):
+    manifest = read(folder).where(usable=True)
+    taken_out = replace(manifest.rows[3], status="excluded", reason="blurred faces")
+    rows = (*manifest.rows[:3], taken_out, *manifest.rows[4:])
+    found = checked(replace(manifest, rows=rows), LOOK, workers=2, timeout=60.0)
+    assert found.rows[3] == taken_out
+    others = {row.path.stem: row.status for row in found.rows if row is not found.rows[3]}
+    assert others == {name: status for name, status in EXPECTED.items() if name != taken_out.path.stem}

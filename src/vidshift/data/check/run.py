@@ -121,8 +121,11 @@ def checked(
 
     Nothing is dropped here: `Manifest.where(usable=True)` does that, and a test set still expects the bad ones.
     """
-    findings = check_manifest(manifest, look, workers=workers, timeout=timeout, memory=memory, progress=progress)
-    result = with_findings(manifest, findings)
+    # What the manifest itself calls bad stays so: a person may take a video out by its status.
+    todo = manifest.where(usable=True)
+    findings = check_manifest(todo, look, workers=workers, timeout=timeout, memory=memory, progress=progress)
+    looked_at = iter(with_findings(todo, findings).rows)
+    result = replace(manifest, rows=tuple(next(looked_at) if row.usable else row for row in manifest.rows))
     bad = Counter(row.status for row in result.rows if not row.usable)
     if not bad:
         return result
