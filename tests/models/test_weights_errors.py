@@ -138,6 +138,25 @@ def test_any_bytes_end_in_one_sentence(tmp_path: Path, content: bytes, legacy: b
     refused(path)
 
 
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(where=st.lists(st.floats(0.01, 0.999), min_size=1, max_size=4), byte=st.integers(0, 255), legacy=st.booleans())
+def test_altered_bytes_end_in_one_sentence(tmp_path: Path, where: list[float], byte: int, legacy: bool) -> None:
+    path = tmp_path / "fuzz.pth"
+    torch.save({"model": {"weight": torch.zeros(3)}}, path, _use_new_zipfile_serialization=not legacy)
+    content = bytearray(path.read_bytes())
+    for share in where:
+        content[int(len(content) * share)] = byte
+    path.write_bytes(content)
+    refused(path)
+
+
+def test_struct_errors_of_a_damaged_file_are_told(tmp_path: Path) -> None:
+    """Found by the test above: torch's reader asks for more bytes than there are."""
+    path = tmp_path / "weights.pth"
+    path.write_bytes(b"\x80\x02J\x00")
+    assert "truncated or not a checkpoint" in refused(path)
+
+
 def test_folders(tmp_path: Path) -> None:
     assert "holds no weights" in refused(tmp_path)
     for name in ("a.pth", "b.pth"):

@@ -3,6 +3,8 @@
 import argparse
 import pickle
 import re
+import struct
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,19 @@ from vidshift.errors import UserError
 # What training scripts wrap weights in (tokens.md section 7.4), and what wrappers put before each name.
 _CONTAINERS = ("model", "module", "state_dict", "model_state_dict", "model_state")
 _WRAPPERS = ("module.", "model.", "backbone.", "_orig_mod.")
+
+# What torch.load was seen to raise on truncated and altered files, beside its own error for a pickle.
+_DAMAGED = (
+    RuntimeError,
+    EOFError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    OSError,
+    struct.error,
+)
 
 
 def read_tensors(files: Sequence[Path]) -> dict[str, Tensor]:
@@ -46,7 +61,8 @@ def _pickled(file: Path) -> Mapping[str, Tensor]:
         raise UserError(f"{file} is not a checkpoint of PyTorch; give a .pth, .pt, .bin or .safetensors file.")
     try:
         # The scripts of VideoMAE keep their parsed arguments beside the weights: a plain bag of values.
-        with torch.serialization.safe_globals([argparse.Namespace]):
+        with warnings.catch_warnings(), torch.serialization.safe_globals([argparse.Namespace]):
+            warnings.simplefilter("ignore")  # of a damaged file's version number; what is wrong is said below
             content = torch.load(file, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         named = re.search(r"GLOBAL ([\w.]+)|function ([\w.]+)", str(error))
@@ -56,7 +72,7 @@ def _pickled(file: Path) -> Mapping[str, Tensor]:
                 "save its state_dict alone, or as safetensors."
             ) from error
         raise _unreadable(file, error) from error
-    except (RuntimeError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError, OSError) as error:
+    except _DAMAGED as error:
         raise _unreadable(file, error) from error
     return _innermost(content, file)
 
