@@ -23,6 +23,7 @@ COMMANDS = (
     "compare",
     "pretrain",
     "cost",
+    "export",
     "stickworld",
 )
 

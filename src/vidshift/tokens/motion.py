@@ -52,7 +52,9 @@ def differences(clean_BTCHW: Tensor, geometry: Geometry) -> Tensor:
     frames = clean_BTCHW.unflatten(1, (g.segments, g.tubelet))
     integer = clean_BTCHW.dtype == torch.uint8
     if integer:
-        total = frames[:, :, 0].to(torch.int16 if g.tubelet * 255 < 2**15 else torch.int32)
+        # ONNX runtimes cannot add 16-bit numbers.
+        short = g.tubelet * 255 < 2**15 and not torch.compiler.is_exporting()
+        total = frames[:, :, 0].to(torch.int16 if short else torch.int32)
         for step in range(1, g.tubelet):
             total += frames[:, :, step]
         moved = (total[:, 1:] - total[:, :-1]).abs_().to(torch.float32)

@@ -17,6 +17,13 @@ def select_above(view: View, geometry: Geometry, *, threshold: float, floor: flo
     return Selection(motion.above(energy_BN, threshold), info={"threshold": threshold, **odd.counts()})
 
 
+def keep_moving(energy_BN: Tensor, geometry: Geometry, *, keep: float) -> Tensor:
+    """`keep_BN`: the first segment and then the highest energies, round(keep * N) in all."""
+    energy_BN = energy_BN.clone()
+    energy_BN[:, : geometry.per_segment] = 2.0  # before a token whose energy is the clip's maximum, 1
+    return keep_top(energy_BN, max(round(keep * geometry.tokens), geometry.per_segment))
+
+
 @reducers.register("motion")
 class FixedThreshold(Reducer):
     name = "motion"
@@ -50,6 +57,4 @@ class MotionTopK(Reducer):
         self, view: View, geometry: Geometry, *, seeds_B: Tensor, training: bool, net: Probe | None
     ) -> Selection:
         energy_BN, odd = motion.energy(view.clean_BTCHW, geometry)
-        energy_BN[:, : geometry.per_segment] = 2.0  # before a token whose energy is the clip's maximum, 1
-        count = max(round(self.keep * geometry.tokens), geometry.per_segment)
-        return Selection(keep_top(energy_BN, count), info=odd.counts())
+        return Selection(keep_moving(energy_BN, geometry, keep=self.keep), info=odd.counts())

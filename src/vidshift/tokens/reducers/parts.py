@@ -1,6 +1,5 @@
 """What several reducers share."""
 
-import torch
 from torch import Tensor
 
 from vidshift.errors import UserError
@@ -26,6 +25,7 @@ def check_floor(floor: float) -> float:
 
 def keep_top(rank_BN: Tensor, count: int) -> Tensor:
     """`keep_BN` of the `count` highest ranks of each clip; among equal ranks the earlier token goes first."""
-    order_BN = rank_BN.argsort(dim=1, descending=True, stable=True)
-    keep_BN = torch.zeros(rank_BN.shape, dtype=torch.bool, device=rank_BN.device)
-    return keep_BN.scatter_(1, order_BN[:, :count], True)
+    last_B1 = rank_BN.topk(count, dim=1).values[:, -1:]
+    more_BN, equal_BN = rank_BN > last_B1, rank_BN == last_B1
+    room_B1 = count - more_BN.sum(dim=1, keepdim=True)
+    return more_BN | (equal_BN & (equal_BN.cumsum(dim=1) <= room_B1))
