@@ -33,6 +33,7 @@ PROBE_CLIPS = 2000
 def main() -> None:
     made = parser(__doc__ or "")
     made.add_argument("--mask", type=float, default=0.9, help="share of the patches that is hidden")
+    made.add_argument("--target", choices=("pixels", "motion"), default="pixels", help="what is painted")
     made.add_argument("--batch", type=int, default=64)
     made.add_argument("--lr", type=float, default=1e-3)
     made.add_argument("--decoder-width", type=int, default=96)
@@ -54,6 +55,7 @@ def main() -> None:
         return
     recipe = Recipe(
         mask=options.mask,
+        target=options.target,
         decoder=DecoderShape(width=options.decoder_width, depth=options.decoder_depth),
         batch=options.batch,
         seed=options.seed,

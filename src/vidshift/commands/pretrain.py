@@ -1,7 +1,7 @@
 """`vidshift pretrain`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -17,6 +17,12 @@ def pretrain(
     ] = None,
     frames: Annotated[int | None, Parameter(help="Frames of a clip; default: 16.")] = None,
     mask: Annotated[float | None, Parameter(help="Share of the patches that is hidden; default: 0.9.")] = None,
+    target: Annotated[
+        Literal["pixels", "motion"] | None,
+        Parameter(
+            help="What is painted: pixels, or what of them moves (for cameras that stand still). Default: pixels."
+        ),
+    ] = None,
     epochs: Annotated[int | None, Parameter(help="Passes over the videos; default: 100.")] = None,
     batch: Annotated[int | None, Parameter(help="Clips in a step; default: 32.")] = None,
     lr: Annotated[float | None, Parameter(help="Highest learning rate; default: 0.001.")] = None,
@@ -43,6 +49,7 @@ def pretrain(
         "backbone": backbone,
         "frames": frames,
         "mask": mask,
+        "target": target,
         "epochs": epochs,
         "batch": batch,
         "lr": lr,
@@ -61,7 +68,7 @@ def pretrain(
     summary = finished.summary
     print(
         f"Pretrained on {summary['clips']} clips in {summary['steps']} steps; the loss fell from "
-        f"{summary['loss_first']:.3f} to {summary['loss_last']:.3f} (1 is a plain grey)."
+        f"{summary['loss_first']:.3f} to {summary['loss_last']:.3f} (1 is painting nothing)."
     )
     print(f"The backbone lies in {finished.folder}: use it by")
     print(f"  vidshift adapt SOURCE TARGET --backbone {finished.folder}")

@@ -26,7 +26,7 @@ from vidshift.engine.start import refuse_changes, refuse_used
 from vidshift.errors import UserError
 from vidshift.models.checkpoint import save_model
 from vidshift.models.config import VitConfig
-from vidshift.models.masked import DecoderShape, MaskedModel, tube_mask, visible_per_segment
+from vidshift.models.masked import DecoderShape, MaskedModel, Target, tube_mask, visible_per_segment
 from vidshift.models.vit import VideoTransformer
 from vidshift.places import cache_folder
 
@@ -35,9 +35,10 @@ CACHE_LIMIT_BYTES = 8 * 2**30
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """VideoMAE's at any scale: which part is hidden, by whom it is painted, how clips are cropped."""
+    """VideoMAE's at any scale: which part is hidden, what is to be painted and by whom, how clips are cropped."""
 
     mask: float = 0.9
+    target: Target = "pixels"
     decoder: DecoderShape = field(default_factory=DecoderShape)
     crop: Crop = field(default_factory=Crop)
     batch: int = 64
@@ -61,7 +62,7 @@ def step_loss(model: MaskedModel, store: FrameStore, recipe: Recipe, *, per_clip
 
 def new_model(encoder: VideoTransformer, recipe: Recipe) -> MaskedModel:
     """The decoder's first weights follow from the recipe's seed."""
-    return MaskedModel(encoder, recipe.decoder, seed=recipe.seed)
+    return MaskedModel(encoder, recipe.decoder, target=recipe.target, seed=recipe.seed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +73,7 @@ class PretrainConfig:
     backbone: str = "small"
     frames: int = 16
     mask: float = 0.9
+    target: Target = "pixels"
     epochs: int = 100
     batch: int = 32
     lr: float = 1e-3
@@ -93,7 +95,7 @@ class PretrainConfig:
 
     @property
     def recipe(self) -> Recipe:
-        return Recipe(mask=self.mask, batch=self.batch, seed=self.seed)
+        return Recipe(mask=self.mask, target=self.target, batch=self.batch, seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,7 @@ class _Job:
             "clips": len(clips),
             "seed": config.seed,
             "mask": config.mask,
+            "target": config.target,
             **summary_of(position, plan, read_metrics(folder / "metrics.jsonl")),
         }
         write_folder(folder / "model", lambda partial: save_model(partial, model.encoder, {"pretrained": summary}))

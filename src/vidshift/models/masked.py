@@ -5,6 +5,7 @@ mask token enters it. What is left over afterwards is a backbone; the decoder is
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,11 @@ from vidshift.tokens.base import Packed, Selection
 from vidshift.tokens.geometry import Geometry
 from vidshift.tokens.pack import patches
 from vidshift.tokens.seeds import uniform
+
+Target = Literal["pixels", "motion"]
+
+# Below this deviation (of pixels in [0, 1]) a patch counts as still: sensor and codec leave about .01 to .02.
+STILL = 0.05
 
 
 def visible_per_segment(geometry: Geometry, ratio: float) -> int:
@@ -48,6 +54,15 @@ def normalised_patches(pixels_BTCHW: Tensor, geometry: Geometry, *, eps: float =
     channels = (rows.float() / scale).unflatten(-1, (geometry.channels, -1))
     centred = channels - channels.mean(dim=-1, keepdim=True)
     return (centred / (channels.std(dim=-1, keepdim=True) + eps)).flatten(-2)
+
+
+def motion_patches(pixels_BTCHW: Tensor, geometry: Geometry, *, still: float = STILL) -> Tensor:
+    """`target_BNP`: what of each patch changes over the clip: pixels less their mean over time, by the patch's own
+    deviation where that is well above `still`, and near zero in a background that stands still."""
+    scale = 255 if pixels_BTCHW.dtype == torch.uint8 else 1
+    pixels = pixels_BTCHW.float() / scale
+    rows = patches(pixels - pixels.mean(dim=1, keepdim=True), geometry)
+    return rows / (rows.square().mean(dim=-1, keepdim=True).sqrt() + still)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +106,21 @@ class Decoder(nn.Module):
 
 
 class MaskedModel(nn.Module):
-    """`forward` gives the mean squared error on the hidden patches; 1 is what painting every patch grey would cost."""
+    """`forward` gives the squared error on the hidden patches as a share of what painting nothing would cost.
 
-    def __init__(self, encoder: VideoTransformer, shape: DecoderShape | None = None, *, seed: int = 0) -> None:
+    The target `pixels` is VideoMAE's; with `motion` a background that stands still is worth nothing, whatever it shows.
+    """
+
+    def __init__(
+        self,
+        encoder: VideoTransformer,
+        shape: DecoderShape | None = None,
+        *,
+        target: Target = "pixels",
+        seed: int = 0,
+    ) -> None:
         super().__init__()
+        self.target: Target = target
         if encoder.config.class_token:
             raise ValueError("masked modelling takes an encoder without a class token")
         self.encoder = encoder
@@ -108,5 +134,6 @@ class MaskedModel(nn.Module):
 
     def forward(self, view: View, keep_BN: Tensor) -> Tensor:
         painted_MP = self.decoder(self.encode(view, keep_BN), keep_BN)
-        target_BNP = normalised_patches(view.pixels_BTCHW, self.encoder.geometry)
-        return (painted_MP.float() - target_BNP[~keep_BN]).square().mean()
+        make = normalised_patches if self.target == "pixels" else motion_patches
+        target_MP = make(view.pixels_BTCHW, self.encoder.geometry)[~keep_BN]
+        return (painted_MP.float() - target_MP).square().mean() / target_MP.square().mean().clamp_min(1e-8)
