@@ -1,18 +1,35 @@
 """Everything needed to repeat a run, as one frozen object and one YAML file."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_origin, get_type_hints
 
 import yaml
 
+from vidshift.engine.options import read_value
 from vidshift.errors import UserError, did_you_mean
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 CONFIG_VERSION = 1
+SPLITS = ("train", "val", "test")
+
+_RANGES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "gamma": ("a confidence from 0 (keep all) to 1", lambda x: 0 <= x <= 1),
+    "frames": ("1 or more", lambda x: x >= 1),
+    "epochs": ("1 or more", lambda x: x >= 1),
+    "batch": ("1 or more", lambda x: x >= 1),
+    "lr": ("a number above 0", lambda x: 0 < x < math.inf),
+    "weight_decay": ("0 or more", lambda x: 0 <= x < math.inf),
+    "warmup": ("a share of the steps from 0 to 1", lambda x: 0 <= x <= 1),
+    "layer_decay": ("above 0 and at most 1", lambda x: 0 < x <= 1),
+    "drop_path": ("0 or more and below 1", lambda x: 0 <= x < 1),
+    "size": ("0 (the backbone's own) or more", lambda x: x >= 0),
+    "save_every": ("0 (after each epoch only) or more", lambda x: x >= 0),
+}
 
 Settings = TypeVar("Settings", bound="DataclassInstance")
 
@@ -56,6 +73,24 @@ class RunConfig:
     checkpoint: Literal["last", "oracle"] = "last"
     save_every: int = 0
     """Steps between saved states beside the one after each epoch; 0: none."""
+
+    def __post_init__(self) -> None:
+        for name, hint in get_type_hints(RunConfig).items():
+            value = getattr(self, name)
+            if get_origin(hint) is Mapping:
+                if not isinstance(value, Mapping):
+                    raise UserError(f"{name} cannot be {value!r}; accepted: names with values.", usage=True)
+            else:
+                object.__setattr__(self, name, read_value(name, value, hint))
+        for name, (accepted, fits) in _RANGES.items():
+            value = getattr(self, name)
+            if not fits(value):
+                raise UserError(f"{name} cannot be {value:g}; accepted: {accepted}.", usage=True)
+        for name, count in self.sizes.items():
+            if name not in SPLITS:
+                raise UserError(f"sizes knows no split {name!r}; accepted: {', '.join(SPLITS)}.", usage=True)
+            if read_value(f"sizes.{name}", count, int) < 1:
+                raise UserError(f"sizes.{name} cannot be {count}; accepted: 1 or more.", usage=True)
 
     def as_yaml(self) -> str:
         return settings_yaml(self)
@@ -103,4 +138,7 @@ def load_settings(path: Path, made: type[Settings]) -> Settings:
     for name in found:
         if name not in known:
             raise UserError(f"{path} sets {name!r}, which is not a setting{did_you_mean(name, known)}.")
-    return made(**found)
+    try:
+        return made(**found)
+    except UserError as error:
+        raise UserError(f"{path} cannot be followed: {error}") from None

@@ -78,12 +78,13 @@ def _built_in(config: RunConfig, *, cache: Path, workers: int, console: Console)
 
     source_train = draw(config.source, "train", sizes["train"])
     truth = draw(config.target, "train", sizes["train"])
+    test = truth if config.transductive else draw(config.target, "test", sizes["test"])
     return Domains(
         classes=source_train.classes,
         source_train=source_train,
         source_val=draw(config.source, "val", sizes["val"]),
         target_train=truth.without_labels(),
-        target_test=draw(config.target, "test", sizes["test"]),
+        target_test=test,
         target_truth=truth,
     )
 

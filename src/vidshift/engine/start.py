@@ -8,14 +8,18 @@ from typing import Any, get_type_hints
 
 from vidshift.data.match import parse_map
 from vidshift.engine.adapt import Adapt, Finished
+from vidshift.engine.backbone import BUILT_IN
 from vidshift.engine.config import RunConfig, load_config
 from vidshift.engine.console import open_console
+from vidshift.engine.domains import is_built_in
 from vidshift.engine.options import read_options, read_value, split_pairs
 from vidshift.engine.prepare import Place
 from vidshift.errors import UserError, did_you_mean
 from vidshift.methods.base import methods
+from vidshift.models.config import PRESETS
 from vidshift.models.weights import WeightsOptions
 from vidshift.places import cache_folder
+from vidshift.teachers.base import TeacherSpec
 from vidshift.tokens.base import reducers
 
 # What has a flag of its own or is written by us is not for `--set`.
@@ -69,16 +73,33 @@ def read_settings(
     of_backbone = split_pairs("--backbone-option", pairs.get("backbone", ()))
     of_method = split_pairs("--method-option", pairs.get("method", ()))
     of_reducer = split_pairs("--reducer-option", pairs.get("reducer", ()))
-    if "backbone" in changes or of_backbone:
-        name = changes.get("backbone", base.backbone)
-        changes["backbone_options"] = read_options("backbone", name, WeightsOptions, of_backbone)
-    if "method" in changes or of_method:
-        changes["method_options"] = read_options("method", method, methods[method], of_method)
-    if "reducer" in changes or of_reducer:
-        changes["reducer_options"] = read_options("reducer", reducer, reducers[reducer], of_reducer)
+    backbone = changes.get("backbone", base.backbone)
+    kept = base.backbone_options if backbone == base.backbone else {}
+    changes["backbone_options"] = {**kept, **read_options("backbone", backbone, WeightsOptions, of_backbone)}
+    kept = base.method_options if method == base.method else {}
+    changes["method_options"] = {**kept, **read_options("method", method, methods[method], of_method)}
+    kept = base.reducer_options if reducer == base.reducer else {}
+    changes["reducer_options"] = {**kept, **read_options("reducer", reducer, reducers[reducer], of_reducer)}
     if of_map := tuple(pairs.get("map", ())):
         changes["class_map"] = parse_map(of_map)
-    return replace(base, **changes)
+    return settled(replace(base, **changes))
+
+
+def settled(config: RunConfig) -> RunConfig:
+    """Paths made absolute, so that a run can be resumed from anywhere."""
+    ends = {"source": config.source, "target": config.target}
+    changes = {name: _absolute(spec) for name, spec in ends.items() if not is_built_in(spec)}
+    if config.backbone != BUILT_IN and config.backbone not in PRESETS:
+        changes["backbone"] = _absolute(config.backbone)
+    teacher = TeacherSpec.parse(config.teacher)
+    if teacher.where is not None:
+        changes["teacher"] = str(TeacherSpec(teacher.kind, _absolute(teacher.where)))
+    return replace(config, **changes)
+
+
+def _absolute(text: str) -> str:
+    path = Path(text).expanduser()
+    return str(path.absolute()) if text and path.exists() else text
 
 
 def _set_values(texts: Mapping[str, str], base: RunConfig) -> dict[str, Any]:
