@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,13 +24,13 @@ CLASSES = 3
 GEOMETRY = Geometry(frames=8, height=32, width=32, tubelet=2, patch=8)
 
 
-def tiny_config(geometry: Geometry = GEOMETRY, **changes: object) -> VitConfig:
+def tiny_config(geometry: Geometry = GEOMETRY, **changes: Any) -> VitConfig:
     """`head_scale` 1, so that logits differ from clip to clip before any training."""
-    start = VitConfig(geometry=geometry, width=32, depth=3, heads=2, classes=CLASSES, head_scale=1.0)
-    return start.with_(**changes)
+    start: dict[str, Any] = {"width": 32, "depth": 3, "heads": 2, "classes": CLASSES, "head_scale": 1.0}
+    return VitConfig(geometry=geometry, **{**start, **changes})
 
 
-def tiny_vit(geometry: Geometry = GEOMETRY, *, seed: int = 0, **changes: object) -> VideoTransformer:
+def tiny_vit(geometry: Geometry = GEOMETRY, *, seed: int = 0, **changes: Any) -> VideoTransformer:
     return VideoTransformer(tiny_config(geometry, **changes), seed=seed).eval()
 
 

@@ -1,19 +1,63 @@
 """Layers whose every row is computed the same way whatever lies beside it, filled from an explicit generator."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-# BLAS libraries take other kernels, with other last bits, for a handful of rows: measured with MKL at 1-8 threads, a
-# row's result no longer depends on the number of rows from 12 rows on. Shorter inputs are padded to this many.
+# BLAS libraries take other kernels, with other last bits, for a handful of rows: measured with MKL at 1-32 threads, a
+# row's result no longer depends on the number of rows from 16 rows on. Shorter inputs are padded to this many.
 MIN_ROWS = 32
+# With several threads they also split a long sum among them, as long as there are few rows. Sums of at most this many
+# terms never were, but for those of 384.
+MAX_TERMS = 512
+
+
+def pieces(terms: int) -> list[int]:
+    """How a sum over so many terms is cut."""
+    full, rest = divmod(terms, MAX_TERMS)
+    return [MAX_TERMS] * full + ([256, 128] if rest == 384 else [rest] if rest else [])
+
+
+class _PiecedLinear(torch.autograd.Function):
+    """A linear layer summed piece by piece; gradients, which sum over rows anyway, are taken at once."""
+
+    @staticmethod
+    def forward(ctx: Any, x_MK: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(x_MK, weight)
+        cut = pieces(x_MK.shape[1])
+        (x, *xs), (w, *ws) = x_MK.split(cut, dim=1), weight.split(cut, dim=1)
+        out = F.linear(x, w, bias)
+        for x, w in zip(xs, ws, strict=True):
+            out.addmm_(x, w.t())
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx: Any, *grads: Tensor
+    ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        (grad_MN,), (x_MK, weight) = grads, ctx.saved_tensors
+        needs_x, needs_weight, needs_bias = ctx.needs_input_grad
+        return (
+            grad_MN @ weight if needs_x else None,
+            grad_MN.t() @ x_MK if needs_weight else None,
+            grad_MN.sum(dim=0) if needs_bias else None,
+        )
 
 
 def rows_linear(x_MK: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """`x @ weight.T + bias`, where a row of the result does not depend on how many rows there are."""
-    if torch.compiler.is_exporting() or x_MK.shape[0] >= MIN_ROWS:
+    """`x @ weight.T + bias`, where on a CPU in float32 a row of the result does not depend on the rows beside it."""
+    if torch.compiler.is_exporting() or x_MK.device.type != "cpu":
         return F.linear(x_MK, weight, bias)
-    return F.linear(F.pad(x_MK, (0, 0, 0, MIN_ROWS - x_MK.shape[0])), weight, bias)[: x_MK.shape[0]]
+    rows = x_MK.shape[0]
+    if rows < MIN_ROWS:
+        return rows_linear(F.pad(x_MK, (0, 0, 0, MIN_ROWS - rows)), weight, bias)[:rows]
+    if len(pieces(x_MK.shape[1])) == 1 or x_MK.dtype != torch.float32 or torch.is_autocast_enabled("cpu"):
+        return F.linear(x_MK, weight, bias)
+    return _PiecedLinear.apply(x_MK, weight, bias)  # pyright: ignore[reportReturnType]
 
 
 def truncated(generator: torch.Generator, *shape: int, std: float = 0.02) -> nn.Parameter:
