@@ -75,8 +75,7 @@ def _refuse_twice(path: Path, names: Iterable[str]) -> None:
 
 def classes_beside(path: Path) -> ClassList | None:
     """The class list of some data: `classes.json` in its folder, or for a file FILE.classes.json or the folder's."""
-    own = own_class_list(path)
-    if own.is_file() and not path.is_dir():
+    if not path.is_dir() and (own := own_class_list(path)).is_file():
         return read_classes(own, distinct=False)  # written by us: it must come back whatever the names are
     general = (path if path.is_dir() else path.parent) / CLASS_LIST
     return read_classes(general) if general.is_file() else None

@@ -103,7 +103,7 @@ def read_official(
 ) -> Manifest:
     """The videos under `root` (by default the folder itself, or the one above it) by their official split."""
     listed = entries(folder, kind, fold=fold)
-    where = root or (folder if _holds(folder, listed) else folder.parent)
+    where = root or (folder if _holds(folder, listed) else folder.absolute().parent)
     rows = [
         Row(
             id=entry.name.removesuffix(".avi"),
