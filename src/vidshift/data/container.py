@@ -72,18 +72,22 @@ class VideoInfo:
     bytes: int = 0
 
 
-def require_file(path: Path) -> os.stat_result:
-    """The file's stat; a pipe, a folder or a broken link is refused before anything is opened (a pipe would block)."""
+def stat_of(path: Path) -> os.stat_result:
+    """What the system says of a path, or why it says nothing."""
     try:
-        found = os.stat(path)
+        return os.stat(path)
     except OSError as error:
         raise from_os_error(path, error) from error
+
+
+def require_file(path: Path, found: os.stat_result | None = None) -> None:
+    """A pipe, a folder or a broken link is refused before anything is opened (a pipe would block)."""
+    found = found or stat_of(path)
     if not stat.S_ISREG(found.st_mode):
         kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe, socket or device"
         raise DecodeError(path, stage="open", status="not-a-file", reason=f"it is {kind}, not a video file")
     if found.st_size == 0:
         raise DecodeError(path, stage="open", status="empty", reason="the file is empty (0 bytes)")
-    return found
 
 
 def from_os_error(path: Path, error: OSError) -> DecodeError:
@@ -105,9 +109,10 @@ def quiet() -> None:
 
 
 @contextmanager
-def opened(path: Path) -> "Iterator[tuple[InputContainer, VideoStream]]":
-    """The file's container and its first real video stream, ready to decode on one thread."""
-    require_file(path)
+def opened(path: Path, found: os.stat_result | None = None) -> "Iterator[tuple[InputContainer, VideoStream]]":
+    """The file's container and its first real video stream, ready to decode on one thread. `found` is its stat, where
+    it is known already."""
+    require_file(path, found)
     quiet()
     with _open(path) as container:
         stream = _video_stream(path, container)

@@ -1,5 +1,6 @@
 """file or frame folder -> uint8 `clip_THWC`: the one function that every video comes in through."""
 
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from vidshift.data.container import (
     is_indexed,
     opened,
     pixel_aspect,
+    stat_of,
 )
 from vidshift.data.fetch import ShortVideo, by_counting, by_seeking, damaged, from_packets
 from vidshift.data.frames import NOMINAL_FPS, count_frames, probe_frames, read_frames
@@ -50,9 +52,10 @@ class Clip:
 def probe(path: Path | str) -> VideoInfo:
     """What the header of a video (or a look at a frame folder) says, without decoding."""
     path = Path(path)
-    if path.is_dir():
+    found = stat_of(path)
+    if stat.S_ISDIR(found.st_mode):
         return probe_frames(path)
-    with opened(path) as (container, stream):
+    with opened(path, found) as (container, stream):
         context = stream.codec_context
         turn = _rotation(container, stream)
         shape = plan(
@@ -70,7 +73,7 @@ def probe(path: Path | str) -> VideoInfo:
             format=container.format.name,
             rotation=turn,
             audio=bool(container.streams.audio),
-            bytes=path.stat().st_size,
+            bytes=found.st_size,
         )
 
 
@@ -121,12 +124,13 @@ def decode(
     def choose(total: int) -> np.ndarray:
         return position_T if position_T is not None else sample.positions(how, frames, total=total, rng=rng)
 
-    if path.is_dir():
+    found = stat_of(path)
+    if stat.S_ISDIR(found.st_mode):
         return _decode_folder(path, choose=choose, size=size, start=start, end=end, resize=resize)
-    with opened(path) as (container, stream):
+    with opened(path, found) as (container, stream):
         painter = Painter(size=size, resize=resize, aspect=pixel_aspect(stream))
         declared = declared_seconds(container, stream)
-        small = path.stat().st_size <= KEEP_BYTES and (declared or 0.0) <= KEEP_SECONDS
+        small = found.st_size <= KEEP_BYTES and (declared or 0.0) <= KEEP_SECONDS
         if not small and declared and is_indexed(container):
             total = max(1, round(declared * (frame_rate(stream) or 25.0)))
             return _decode_long(
