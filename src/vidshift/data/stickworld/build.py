@@ -16,7 +16,7 @@ from vidshift.errors import UserError
 SIZES = {"train": 640, "val": 160, "test": 1000}
 
 # Goes up whenever the same seed would draw or encode something else: it names the folder of the files.
-DEFINITION = 2
+DEFINITION = 3
 
 _LEFTOVER_SECONDS = 600.0
 

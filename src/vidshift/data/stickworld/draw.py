@@ -1,7 +1,7 @@
 """One clip of stickworld, drawn from its seed alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.random import Generator, SeedSequence
@@ -84,7 +84,11 @@ def draw_clip(
     things = _things(rngs["things"])
     cue = _choose_cue(domain, action, rngs["things"], variant)
     if cue is not None:
-        _place_cue(background, cue, stand, rngs["things"], margin, scale, visible=variant.static_cue)
+        x = _place_cue(background, cue, stand, rngs["things"], margin, scale, visible=variant.static_cue)
+        if variant.static_cue:
+            # The crate stands on the other side of the figure, or it would hide what has to be seen.
+            side = stand.facing if x < stand.foot_x else -stand.facing
+            things = replace(things, crate_x=side * abs(things.crate_x))
 
     look = scene.draw_look(domain, rngs["look"])
     camera_T2 = drift(rngs["camera"], frames) * scale if variant.handheld else np.zeros((frames, 2))
@@ -177,8 +181,8 @@ def _things(rng: Generator) -> figure.Things:
 
 def _place_cue(
     background: Array, cue: int, stand: figure.Placement, rng: Generator, margin: int, scale: float, *, visible: bool
-) -> None:
-    """To the side of the figure with more room when it must be seen, else anywhere."""
+) -> float:
+    """To the side of the figure with more room when it must be seen, else anywhere; returns where."""
     size = rng.uniform(18.0, 25.0) * scale
     x = rng.uniform(10.0, 86.0) * scale
     near = stand.foot_x / scale
@@ -186,6 +190,7 @@ def _place_cue(
         x = (rng.uniform(9.0, 20.0) if near > 48.0 else rng.uniform(76.0, 87.0)) * scale
     foot = stand.foot_y - rng.uniform(0.1, 0.3) * stand.height
     props.draw_cue(background, cue, x + margin, foot + margin, size)
+    return x
 
 
 def drift(rng: Generator, frames: int) -> NDArray[np.float64]:
