@@ -24,7 +24,7 @@ from vidshift.engine.console import Console
 from vidshift.engine.evaluate import label_indices
 from vidshift.engine.fit import Fit, Plan, summary_of
 from vidshift.engine.log import read_metrics
-from vidshift.engine.looks import Crop, Looks, open_frames
+from vidshift.engine.looks import Ahead, Crop, Looks, open_frames
 from vidshift.teachers.bpe import make_tokenizer
 from vidshift.teachers.captioned import CaptionTable, draw_captions, mirrored
 from vidshift.teachers.clip import ClipTeacher
@@ -81,13 +81,15 @@ def main() -> None:
     clip = capacity.build(tokenizer, seed=options.seed)
     model = Pairs(clip).to(device)
     table = CaptionTable(plain, turned, lambda texts: tokenizer(texts, padding=True, return_tensors="pt"), device)
-    looks = Looks(
-        open_frames(train[1], device),
-        frames=1,
-        per_clip=GRID * SHAPE.frames,
-        batch=options.batch,
-        seed=options.seed,
-        crop=Crop(),
+    looks = Ahead(
+        Looks(
+            open_frames(train[1], device),
+            frames=1,
+            per_clip=GRID * SHAPE.frames,
+            batch=options.batch,
+            seed=options.seed,
+            crop=Crop(),
+        )
     )
     prepare = Preprocess(resize=capacity.image_size, crop=capacity.image_size)
 

@@ -5,7 +5,7 @@ import torch
 from tiny import GEOMETRY, Memory, film, names
 
 from vidshift.data.loader import GRID
-from vidshift.engine.looks import Crop, LoadedFrames, Looks, ResidentFrames, open_frames
+from vidshift.engine.looks import Ahead, Crop, LoadedFrames, Looks, ResidentFrames, open_frames
 
 CPU = torch.device("cpu")
 PER_CLIP = GRID * GEOMETRY.frames
@@ -89,3 +89,9 @@ def test_a_step_s_look_follows_from_its_number():
     assert torch.equal(first.view.pixels_BTCHW, again.view.pixels_BTCHW)
     assert torch.equal(first.seeds_B, again.seeds_B)
     assert not torch.equal(first.seeds_B, other.seeds_B)
+
+
+def test_looks_prepared_ahead_are_the_same_in_any_order():
+    plain, ahead = looks(crop=Crop()), Ahead(looks(crop=Crop()))
+    for step in (0, 1, 2, 5, 6, 1):
+        assert torch.equal(ahead.at(step).view.pixels_BTCHW, plain.at(step).view.pixels_BTCHW)

@@ -4,6 +4,7 @@ What a step sees follows from (seed, step) alone, as in `data/loader.py`, and so
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,18 +32,22 @@ class FrameStore(Protocol):
 
 
 class LoadedFrames:
-    """Read from a memory map or decoded, clip by clip."""
+    """Read from a memory map, or decoded by several threads."""
 
-    def __init__(self, clips: Clips, device: torch.device) -> None:
+    def __init__(self, clips: Clips, device: torch.device, *, workers: int = 1) -> None:
         self._clips, self._device = clips, device
         self.ids = clips.ids
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="decode")
 
     def __len__(self) -> int:
         return len(self._clips)
 
     def frames_BTHWC(self, clip_B: Sequence[int], frame_BT: Tensor) -> Tensor:
-        parts = [self._clips.grid_THWC(clip)[frames.numpy()] for clip, frames in zip(clip_B, frame_BT, strict=True)]
-        return torch.from_numpy(np.stack(parts)).to(self._device)
+        parts = self._pool.map(self._one, clip_B, frame_BT)
+        return torch.from_numpy(np.stack(list(parts))).to(self._device)
+
+    def _one(self, clip: int, frame_T: Tensor) -> np.ndarray:
+        return self._clips.grid_THWC(clip)[frame_T.numpy()]
 
 
 class ResidentFrames:
@@ -66,13 +71,13 @@ class ResidentFrames:
         return rows.unflatten(0, tuple(row_BT.shape))
 
 
-def open_frames(clips: Clips, device: torch.device) -> FrameStore:
+def open_frames(clips: Clips, device: torch.device, *, workers: int = 1) -> FrameStore:
     """In the memory of a GPU where they fit into half of what is free there, else loaded as they are needed."""
     if device.type == "cuda" and len(clips):
         free, _ = torch.cuda.mem_get_info(device)
         if clips.grid_THWC(0).nbytes * len(clips) < free // 2:
             return ResidentFrames(clips, device)
-    return LoadedFrames(clips, device)
+    return LoadedFrames(clips, device, workers=workers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,3 +141,20 @@ class Looks:
         pixels = self.store.frames_BTHWC(clip_B, frame_BT).permute(0, 1, 4, 2, 3)
         view = View(self.crop(pixels, seeds_B), tuple(name for _, name in names))
         return Look(view=view, clip_B=clip_B, seeds_B=seeds_B, mirrored_B=self.crop.boxes(seeds_B)[:, 0] < 0)
+
+
+class Ahead:
+    """The look of the next step is prepared while this one is used."""
+
+    def __init__(self, looks: Looks) -> None:
+        self._looks = looks
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="looks")
+        self._next: tuple[int, Future[Look]] | None = None
+
+    def at(self, step: int) -> Look:
+        if self._next is not None and self._next[0] == step:
+            found = self._next[1].result()
+        else:
+            found = self._looks.at(step)
+        self._next = step + 1, self._pool.submit(self._looks.at, step + 1)
+        return found

@@ -20,7 +20,7 @@ from vidshift.engine.domains import usable
 from vidshift.engine.files import write_folder, write_json, write_text
 from vidshift.engine.fit import Fit, Plan, summary_of
 from vidshift.engine.log import read_metrics
-from vidshift.engine.looks import Crop, FrameStore, Looks, open_frames
+from vidshift.engine.looks import Ahead, Crop, FrameStore, Looks, open_frames
 from vidshift.engine.open_data import open_data
 from vidshift.engine.start import refuse_changes, refuse_used
 from vidshift.errors import UserError
@@ -48,8 +48,8 @@ class Recipe:
 def step_loss(model: MaskedModel, store: FrameStore, recipe: Recipe, *, per_clip: int) -> Callable[[int], Tensor]:
     """The loss of a step, which follows from its number: its clips, their crops and their masks."""
     geometry = model.encoder.geometry
-    looks = Looks(
-        store, frames=geometry.frames, per_clip=per_clip, batch=recipe.batch, seed=recipe.seed, crop=recipe.crop
+    looks = Ahead(
+        Looks(store, frames=geometry.frames, per_clip=per_clip, batch=recipe.batch, seed=recipe.seed, crop=recipe.crop)
     )
 
     def loss(step: int) -> Tensor:
@@ -170,7 +170,8 @@ class _Job:
         )
         go_on = f"go on with `vidshift pretrain --resume {folder}`"
         fit = Fit(model, plan, folder, name="pretraining", go_on=go_on)
-        loss = step_loss(model, open_frames(clips, device), config.recipe, per_clip=GRID * config.frames)
+        store = open_frames(clips, device, workers=self.workers)
+        loss = step_loss(model, store, config.recipe, per_clip=GRID * config.frames)
         position = fit.run(loss, self.console)
         summary = {
             "data": list(config.data),
