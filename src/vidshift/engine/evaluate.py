@@ -45,13 +45,19 @@ class Score:
     expected: int
     per_class: Mapping[str, tuple[int, int]]
     """Class -> (correct, found)."""
+    confusion: tuple[tuple[int, ...], ...] = ()
+    """Clips by true class (rows) and predicted class (columns), in the order of the classes."""
     confidence: float
     entropy: float
     predicted_entropy: float
     """Entropy of the mean prediction over log K: 1 where all classes are predicted equally often."""
 
     def as_dict(self) -> dict[str, Any]:
-        return {**vars(self), "per_class": {name: list(pair) for name, pair in self.per_class.items()}}
+        return {
+            **vars(self),
+            "per_class": {name: list(pair) for name, pair in self.per_class.items()},
+            "confusion": [list(row) for row in self.confusion],
+        }
 
     def __repr__(self) -> str:
         shown = "no labels" if self.accuracy is None else f"{self.accuracy:.4f}"
@@ -125,7 +131,9 @@ def score(
         return Score(accuracy=None, macro_accuracy=None, correct=None, per_class={}, **common)
     subset = Manifest(tuple(row_of[ids[place]] for place in found), tuple(classes))
     labels_N = label_indices(subset, classes)
-    hit_N = probs_NK.argmax(1) == labels_N
+    guess_N = probs_NK.argmax(1)
+    hit_N = guess_N == labels_N
+    confusion = torch.bincount(labels_N * len(classes) + guess_N, minlength=len(classes) ** 2)
     per_class = {}
     for index, name in enumerate(classes):
         mine = labels_N == index
@@ -137,5 +145,6 @@ def score(
         macro_accuracy=macro,
         correct=int(hit_N.sum()),
         per_class=per_class,
+        confusion=tuple(tuple(row) for row in confusion.view(len(classes), len(classes)).tolist()),
         **common,
     )

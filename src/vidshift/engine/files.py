@@ -10,6 +10,8 @@ from typing import Any
 
 from vidshift.errors import UserError
 
+LOCK = ".lock"
+
 
 def sync(path: Path) -> None:
     """Flush a file or folder to the disk."""
@@ -71,6 +73,11 @@ def remove_leftovers(folder: Path) -> None:
             leftover.unlink()
 
 
+def is_leftover(path: Path) -> bool:
+    """Whether a path in a run's folder is only ours to clean up: the claim, or something half written."""
+    return path.name == LOCK or (path.name.startswith(".") and path.name.endswith(".partial"))
+
+
 @contextmanager
 def claimed(folder: Path) -> Iterator[None]:
     """Keeps a second process from working in the same run folder; the system lets go of the claim when we end, however
@@ -80,7 +87,7 @@ def claimed(folder: Path) -> Iterator[None]:
     except ImportError:  # no such locks on this platform
         yield
         return
-    with (folder / ".lock").open("a") as lock:
+    with (folder / LOCK).open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

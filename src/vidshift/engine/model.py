@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -81,9 +82,14 @@ def open_model(run: Path | str, *, device: str = "cpu") -> OpenModel:
             f"{folder / 'config.json'} lacks or misnames an entry ({error}); it is not the model of a finished run."
         ) from None
     method.build(width=net.config.width, classes=len(classes), generator=torch.Generator().manual_seed(0))
-    if (folder / METHOD_WEIGHTS).exists():
-        method.load_state_dict(load_file(folder / METHOD_WEIGHTS))
-    reducer.load_state_dict(extras["reducer"]["state"])
+    try:
+        if (folder / METHOD_WEIGHTS).exists():
+            method.load_state_dict(load_file(folder / METHOD_WEIGHTS))
+        reducer.load_state_dict(extras["reducer"]["state"])
+    except (SafetensorError, OSError, RuntimeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(
+            f"the model in '{folder}' is damaged ({str(error).splitlines()[0]}); restore it or train the model again."
+        ) from None
     teacher = extras.get("teacher", "")
     network = Network(
         net,

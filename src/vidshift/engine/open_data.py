@@ -15,22 +15,25 @@ def open_data(
     split: str = "train",
     variant: str = "",
     data_seed: int = 0,
+    count: int | None = None,
     cache: Path,
     workers: int,
     console: Console,
 ) -> Manifest:
-    """All videos of a data set; of a built-in domain one split, drawn first where it is not in the cache."""
+    """All videos of a data set; of a built-in domain one split, `count` clips or as many as it has, drawn first where
+    they are not in the cache."""
     if not is_built_in(spec):
         return read(spec, root=root, cache=cache)
     from vidshift.data.stickworld.build import SIZES, build
     from vidshift.data.stickworld.variant import Variant
 
-    with console.task(f"drawing {spec}", SIZES[split]) as task:
+    total = SIZES[split] if count is None else count
+    with console.task(f"drawing {spec}", total) as task:
         return build(
             cache,
             spec,
             split,
-            SIZES[split],
+            total,
             seed=data_seed,
             variant=Variant.parse(variant),
             workers=workers,

@@ -12,6 +12,7 @@ from vidshift.engine.backbone import BUILT_IN
 from vidshift.engine.config import RunConfig, load_config
 from vidshift.engine.console import open_console
 from vidshift.engine.domains import is_built_in
+from vidshift.engine.files import is_leftover
 from vidshift.engine.options import read_options, read_value, split_pairs
 from vidshift.engine.prepare import Place
 from vidshift.errors import UserError, did_you_mean
@@ -143,10 +144,10 @@ def refuse_changes(folder: Path, saved: Mapping[str, Any], asked: Mapping[str, A
 
 
 def refuse_used(folder: Path) -> None:
-    """A folder that holds anything is never written over."""
+    """A folder that holds anything is never written over. What a run killed at its first breath has left is nothing."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"'{folder}' is a file; give --out another folder.", usage=True)
-    if not folder.is_dir() or not any(folder.iterdir()):
+    if not folder.is_dir() or all(is_leftover(path) for path in folder.iterdir()):
         return
     go_on = f"go on with it by --resume {folder}, or " if (folder / "config.yaml").exists() else ""
     raise UserError(f"the folder '{folder}' is not empty: {go_on}give --out another folder.", usage=True)
