@@ -294,7 +294,7 @@ def _start(threads: int) -> None:
 
 
 def _place(study: Study, cell: Cell) -> Any:
-    from vidshift.engine.adapt import Place
+    from vidshift.engine.prepare import Place
 
     return Place(
         folder=study.folder / "runs" / study.key(cell),
