@@ -21,13 +21,14 @@ from vidshift.engine.fit import Fit, Plan, summary_of
 from vidshift.engine.log import read_metrics
 from vidshift.engine.looks import open_frames
 from vidshift.engine.pretrain import Recipe, new_model, step_loss
-from vidshift.engine.probe import pooled_features, probe
+from vidshift.engine.probe import fine_tune, pooled_features, probe
 from vidshift.models.checkpoint import load_model, save_model
 from vidshift.models.config import PRESETS
 from vidshift.models.masked import DecoderShape
 from vidshift.models.vit import VideoTransformer
 
 PROBE_CLIPS = 2000
+TUNE_CLIPS = 640
 
 
 def main() -> None:
@@ -75,6 +76,7 @@ def main() -> None:
         **summary_of(position, plan, read_metrics(work / "metrics.jsonl")),
         "passes": round(position.total_step * recipe.batch / len(train[0]), 1),
         "probe": probed(model.encoder, train, val, options.probe_clips, say),
+        "fine_tuned": tuned(model.encoder, train, val, say),
     }
     record = write_record(options.out, shlex.join(["python", *sys.argv]), numbers)
     shutil.rmtree(work)
@@ -95,6 +97,18 @@ def probed(net: VideoTransformer, train: Web, val: Web, count: int, say: Console
         )
         found[name] = {key: round(value, 4) for key, value in asdict(result).items()}
         say.say(f"linear probe, {name}: {result.accuracy:.1%} of {result.test_clips} web val clips")
+    return found
+
+
+def tuned(net: VideoTransformer, train: Web, val: Web, say: Console) -> dict[str, float]:
+    """What the backbone is for: fine-tuned on as many labelled clips, and for as long, as a run on two domains."""
+    few = replace(train[0], rows=train[0].rows[:TUNE_CLIPS])
+    labels, truth = label_indices(few, few.classes), label_indices(val[0], few.classes)
+    found: dict[str, float] = {}
+    fresh = VideoTransformer(net.config, seed=0).to(next(net.parameters()).device)
+    for name, network in (("pretrained", net), ("random", fresh)):
+        found[name] = round(fine_tune(network, first_clips(train[1], len(few)), labels, val[1], truth), 4)
+        say.say(f"fine-tuned on {len(few)} web clips, {name}: {found[name]:.1%} of {len(truth)} web val clips")
     return found
 
 

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from vidshift.data.loader import Clips, test_view
+from vidshift.data.augment import Augment
+from vidshift.data.loader import Clips, ahead, draw_seeds, draws, test_view, training_view
+from vidshift.data.view import View
+from vidshift.engine.config import RunConfig
+from vidshift.engine.schedule import factor
 from vidshift.models.vit import VideoTransformer
 
 # The strengths of the penalty among which a held-out fifth of the training clips chooses.
@@ -51,6 +55,42 @@ def probe(train_ND: Tensor, train_N: Tensor, test_ND: Tensor, test_N: Tensor, *,
     return Probed(
         _accuracy(weights, y_ND, test_N), _accuracy(weights, x_ND, train_N), penalty, len(train_ND), len(test_ND)
     )
+
+
+def fine_tune(net: VideoTransformer, clips: Clips, label_N: Tensor, test: Clips, test_N: Tensor) -> float:
+    """Accuracy on `test` after the whole network, copied, was trained on `clips` by the defaults of a run."""
+    import copy
+
+    config, device = RunConfig(), next(net.parameters()).device
+    model = copy.deepcopy(net)
+    model.config = model.config.with_(drop_path=config.drop_path)
+    model.reset_head(int(label_N.max()) + 1)
+    model.to(device).train()
+    groups = model.param_groups(lr=config.lr, weight_decay=config.weight_decay, layer_decay=config.layer_decay)
+    groups = [{**group, "initial_lr": group["lr"]} for group in groups]
+    optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.999))
+    steps = config.epochs * len(clips) // config.batch
+    augment = Augment()
+
+    def batch(step: int) -> tuple[View, Tensor, Tensor]:
+        found = draws(step, batch=config.batch, total=len(clips), seed=0, domain="tune")
+        view = training_view(clips, found, seed=0, stream="weak", augment=augment)
+        return view, draw_seeds(clips, found, seed=0), label_N[[draw.index for draw in found]]
+
+    for step, (view, seeds_B, label_B) in enumerate(ahead(batch, range(steps))):
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"] * factor(step, total=steps, warmup=config.warmup)
+        logits_BK = model(view.to(device), seeds_B=seeds_B).logits_BK
+        optimizer.zero_grad(set_to_none=True)
+        torch.nn.functional.cross_entropy(logits_BK, label_B.to(device)).backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        parts = [
+            model(test_view(test, range(first, min(first + 64, len(test)))).to(device)).logits_BK.argmax(1).cpu()
+            for first in range(0, len(test), 64)
+        ]
+    return float((torch.cat(parts) == test_N).float().mean())
 
 
 def _with_one(x_ND: Tensor) -> Tensor:
