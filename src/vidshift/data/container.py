@@ -113,8 +113,7 @@ def opened(path: Path, found: os.stat_result | None = None) -> "Iterator[tuple[I
     """The file's container and its first real video stream, ready to decode on one thread. `found` is its stat, where
     it is known already."""
     require_file(path, found)
-    quiet()
-    with _open(path) as container:
+    with container_of(path) as container:
         stream = _video_stream(path, container)
         context = stream.codec_context
         if not 0 < context.width * context.height <= MAX_PIXELS:
@@ -127,7 +126,7 @@ def opened(path: Path, found: os.stat_result | None = None) -> "Iterator[tuple[I
 
 def _impossible_size(path: Path) -> DecodeError:
     """FFmpeg drops a size above our limit, so only opening without a limit tells what the header claims."""
-    with _open(path, limited=False) as container:
+    with container_of(path, limited=False) as container:
         context = _video_stream(path, container).codec_context
         width, height = context.width, context.height
     if width * height > MAX_PIXELS:
@@ -136,10 +135,12 @@ def _impossible_size(path: Path) -> DecodeError:
     return DecodeError(path, stage="open", status="corrupt", reason="its header gives no picture size that is possible")
 
 
-def _open(path: Path, *, limited: bool = True) -> "InputContainer":
+def container_of(path: Path, *, limited: bool = True) -> "InputContainer":
+    """The opened file, whatever streams it holds; whoever calls has made sure that it is a file."""
     import av
     from av.error import FFmpegError, InvalidDataError, MemoryError
 
+    quiet()
     options = {"protocol_whitelist": "file", "format_whitelist": FORMATS, "threads": "1"}
     if limited:
         options["max_pixels"] = str(MAX_PIXELS)
