@@ -58,14 +58,15 @@ def export_model(
         "precision": precision,
         "backbone": dict(backbone or {}),
     }
+    write_folder(folder, lambda partial: write_model(partial, network, extras))
+
+
+def write_model(folder: Path, network: Network, extras: Mapping[str, Any]) -> None:
+    """The files of a model, into a folder that may hold others. `extras` are those of `OpenModel`."""
     own = {name: value.detach().cpu().contiguous() for name, value in network.method.state_dict().items()}
-
-    def fill(partial: Path) -> None:
-        save_model(partial, network.net, extras)
-        if own:
-            save_file(own, partial / METHOD_WEIGHTS)
-
-    write_folder(folder, fill)
+    save_model(folder, network.net, extras)
+    if own:
+        save_file(own, folder / METHOD_WEIGHTS)
 
 
 def open_model(run: Path | str, *, device: str = "cpu") -> OpenModel:

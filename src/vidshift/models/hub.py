@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from vidshift.errors import UserError
 
@@ -83,16 +84,18 @@ def is_cached(name: str, file: str = "config.json") -> bool:
     return isinstance(try_to_load_from_cache(name, file), str)
 
 
-def download(name: str, *, files: Sequence[str] = MODEL_FILES, ways_out: str = MODEL_WAYS_OUT) -> Path:
+def download(name: str, *, files: Sequence[str] = MODEL_FILES, ways_out: str = MODEL_WAYS_OUT, **settings: Any) -> Path:
     """The folder with a repository's files, from the local cache or the hub.
 
-    What is incomplete in the cache is fetched again, unless the environment forbids it.
+    What is incomplete in the cache is fetched again, unless the environment forbids it. `settings` are those of
+    `huggingface_hub.snapshot_download`, such as `revision` or `token`.
     """
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
 
     try:
-        return Path(snapshot_download(name, allow_patterns=list(files), local_files_only=is_offline()))
+        settings = {**settings, "local_files_only": settings.get("local_files_only") or is_offline()}
+        return Path(snapshot_download(name, allow_patterns=list(files), **settings))
     except HFValidationError:
         raise UserError(f"{name!r} is no hub id such as 'owner/name'; {ways_out}.", usage=True) from None
     except (EntryNotFoundError, HfHubHTTPError, OSError) as error:
