@@ -7,7 +7,9 @@ from vidshift.bench.timing import Clock
 from vidshift.data.sampling import Sampling
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.width < 400], ids=lambda kind: kind.name)
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind.name in ("hmdb.avi", "built-in.mp4")], ids=lambda kind: kind.name
+)
 def test_the_bare_loop_yields_the_same_frames(kind, tmp_path: Path):
     path = draw(kind, tmp_path / kind.name)
     for how in ("uniform", "dense:2"):

@@ -132,7 +132,9 @@ def check_data(
     fresh: bool = False,
 ) -> Report:
     """Looks at every video of each data set as training will: `frames` frames at `size` x `size`."""
-    geometry = Geometry(frames=frames, height=size, width=size, patch=PATCH)
+    geometry = _geometry(frames, size)
+    if timeout <= 0:
+        raise UserError(f"cannot allow a file {timeout:g} s; accepted: a time above zero.", usage=True)
     look = look_for(ClipShape(frames=frames, height=size, width=size))
     done: list[Checked] = []
     for name, manifest in manifests.items():
@@ -163,6 +165,15 @@ def check_data(
         distance=distances(done[0].findings, done[1].findings),
         classes_note=_classes_note(done[0].manifest, done[1].manifest),
     )
+
+
+def _geometry(frames: int, size: int) -> Geometry:
+    """The tokens that energies are computed for: 16 x 16 pixels of two frames."""
+    if frames < 2 or frames % 2:
+        raise UserError(f"cannot look at {frames} frames; accepted: an even number of 2 or more.", usage=True)
+    if size < PATCH or size % PATCH:
+        raise UserError(f"cannot look at {size} x {size} pixels; accepted: a multiple of {PATCH}.", usage=True)
+    return Geometry(frames=frames, height=size, width=size, patch=PATCH)
 
 
 def energies(geometry: Geometry) -> Callable[[Finding, np.ndarray], Finding]:

@@ -14,9 +14,10 @@ from vidshift.data.clips import CachedClips, ClipShape, LiveClips, open_clips
 from vidshift.data.loader import GRID
 from vidshift.data.manifest import Manifest
 from vidshift.engine.backbone import open_backbone
+from vidshift.engine.check import examiner
 from vidshift.engine.config import load_settings, settings_yaml
 from vidshift.engine.console import Console, open_console
-from vidshift.engine.domains import usable
+from vidshift.engine.domains import is_built_in, usable
 from vidshift.engine.files import write_folder, write_json, write_text
 from vidshift.engine.fit import Fit, Plan, summary_of
 from vidshift.engine.log import read_metrics
@@ -25,7 +26,6 @@ from vidshift.engine.open_data import open_data
 from vidshift.engine.start import refuse_changes, refuse_used
 from vidshift.errors import UserError
 from vidshift.models.checkpoint import save_model
-from vidshift.models.config import VitConfig
 from vidshift.models.masked import DecoderShape, MaskedModel, Target, tube_mask, visible_per_segment
 from vidshift.models.vit import VideoTransformer
 from vidshift.places import cache_folder
@@ -153,11 +153,12 @@ class _Job:
         opened = open_backbone(config.backbone, frames=config.frames)
         vit = opened.config
         visible_per_segment(vit.geometry, config.mask)
-        parts = [self._open(spec) for spec in config.data]
+        shape = ClipShape(frames=vit.geometry.frames, height=vit.geometry.height, width=vit.geometry.width)
+        parts = [self._open(spec, shape) for spec in config.data]
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / "config.yaml").exists():
             write_text(folder / "config.yaml", settings_yaml(config))
-        clips = _Joined([self._decode(part, vit) for part in parts])
+        clips = _Joined([self._decode(part, shape) for part in parts])
         encoder = opened.build(vit, seed=config.seed)
         encoder.reset_head(0)
         model = new_model(encoder, config.recipe).to(device)
@@ -185,21 +186,22 @@ class _Job:
         write_json(folder / "summary.json", summary)
         return Pretrained(folder, summary)
 
-    def _open(self, spec: str) -> Manifest:
+    def _open(self, spec: str, shape: ClipShape) -> Manifest:
         manifest = open_data(
             spec, data_seed=self.config.data_seed, cache=self.cache, workers=self.workers, console=self.console
         )
+        if not is_built_in(spec):
+            manifest = examiner(shape, cache=self.cache, workers=self.workers, console=self.console)(spec, manifest)
         good, skipped = usable(manifest.without_labels(), spec)
         if skipped:
             self.console.say(skipped)
         return good
 
-    def _decode(self, manifest: Manifest, vit: VitConfig) -> CachedClips | LiveClips:
-        g = vit.geometry
+    def _decode(self, manifest: Manifest, shape: ClipShape) -> CachedClips | LiveClips:
         with self.console.task("decoding", len(manifest)) as task:
             return open_clips(
                 manifest,
-                ClipShape(frames=g.frames, height=g.height, width=g.width),
+                shape,
                 cache=self.cache,
                 limit_bytes=CACHE_LIMIT_BYTES,
                 workers=self.workers,

@@ -8,6 +8,7 @@ from clipmaker import number_frame, write_numbers, write_video
 from vidshift.data.check.run import Look, check_manifest, checked
 from vidshift.data.layouts import read
 from vidshift.data.manifest import Manifest
+from vidshift.data.manifests import write_manifest
 
 LOOK = Look(frames=8, height=32, width=32)
 
@@ -95,3 +96,12 @@ def test_what_a_manifest_calls_bad_stays_out_of_training(folder: Path):
     assert found.rows[3] == taken_out
     others = {row.path.stem: row.status for row in found.rows if row is not found.rows[3]}
     assert others == {name: status for name, status in EXPECTED.items() if name != taken_out.path.stem}
+
+
+def test_a_manifest_that_a_check_has_written_is_not_checked_again(folder: Path, tmp_path: Path):
+    found = checked(read(folder), LOOK, workers=2)
+    write_manifest(found, tmp_path / "checked.csv")
+    again = checked(read(tmp_path / "checked.csv"), LOOK, workers=0, timeout=0.0)
+    assert statuses(again) == EXPECTED
+    assert [row.reason for row in again.rows] == [row.reason for row in found.rows]
+    assert any(note.startswith("8 of 14 videos") for note in again.notes)

@@ -1,7 +1,7 @@
 """All videos of a manifest through worker processes, remembering what is known already."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -119,20 +119,24 @@ def checked(
 ) -> Manifest:
     """The manifest as training may use it: every row with a status, and a note that counts what will be left out.
 
-    Nothing is dropped here: `Manifest.where(usable=True)` does that, and a test set still expects the bad ones.
+    A row that has a status already (a manifest that a check has written) keeps it. Nothing is dropped here:
+    `Manifest.where(usable=True)` does that, and a test set still expects the bad ones.
     """
-    # What the manifest itself calls bad stays so: a person may take a video out by its status.
-    todo = manifest.where(usable=True)
-    findings = check_manifest(todo, look, workers=workers, timeout=timeout, memory=memory, progress=progress)
-    looked_at = iter(with_findings(todo, findings).rows)
-    result = replace(manifest, rows=tuple(next(looked_at) if row.usable else row for row in manifest.rows))
-    bad = Counter(row.status for row in result.rows if not row.usable)
+    unknown = [place for place, row in enumerate(manifest.rows) if row.status is None]
+    part = replace(manifest, rows=tuple(manifest.rows[place] for place in unknown))
+    findings = check_manifest(part, look, workers=workers, timeout=timeout, memory=memory, progress=progress)
+    rows = list(manifest.rows)
+    for place, row in zip(unknown, with_findings(part, findings).rows, strict=True):
+        rows[place] = row
+    note = _skipped(rows)
+    return replace(manifest, rows=tuple(rows), notes=(*manifest.notes, *((note,) if note else ())))
+
+
+def _skipped(rows: Sequence[Row]) -> str | None:
+    """How many videos cannot be used, of which kinds, and the first of them."""
+    bad = [row for row in rows if not row.usable]
     if not bad:
-        return result
-    kinds = ", ".join(f"{count} {status}" for status, count in bad.most_common())
-    first = next(row for row in result.rows if not row.usable)
-    note = (
-        f"{bad.total()} of {len(result)} videos cannot be used and are skipped ({kinds}); "
-        f"the first is '{first.path}': {first.reason}"
-    )
-    return replace(result, notes=(*result.notes, note))
+        return None
+    kinds = ", ".join(f"{count} {status}" for status, count in Counter(row.status for row in bad).most_common())
+    many = f"{len(bad)} of {len(rows)} videos cannot be used and are skipped ({kinds})"
+    return f"{many}; the first is '{bad[0].path}': {bad[0].reason or bad[0].status}"
