@@ -9,6 +9,8 @@ from trees import file_names, touch
 from vidshift.data.layouts import read
 from vidshift.data.manifest import Manifest
 from vidshift.data.manifests import write_manifest
+from vidshift.data.match import share
+from vidshift.data.names import readable
 from vidshift.errors import UserError
 
 
@@ -18,6 +20,13 @@ def labels(manifest: Manifest) -> dict[str, str | None]:
 
 def splits(manifest: Manifest) -> dict[str, str | None]:
     return {row.id: row.split for row in manifest.rows}
+
+
+def test_an_empty_class_folder_is_said(tmp_path: Path):
+    (tmp_path / "train" / "run").mkdir(parents=True)
+    manifest = read(touch(tmp_path, ["train/walk/a.mp4", "train/walk/b/", "test/walk/c.mp4"]))
+    assert manifest.classes == ("walk",)
+    assert manifest.notes == ("no video in: train/run",)
 
 
 def test_class_folders(tmp_path: Path):
@@ -77,9 +86,10 @@ def test_any_names_come_through_class_folders(tmp_path_factory: pytest.TempPathF
     if visible:
         manifest = read(root)
         assert {(row.path, row.label) for row in manifest.rows} == {
-            (root / f"x{folder}" / f"{name}.mp4", f"x{folder}") for folder, name in visible
+            (root / f"x{folder}" / f"{name}.mp4", readable(f"x{folder}")) for folder, name in visible
         }
-        assert len({row.id for row in manifest.rows}) == len(visible)
+        assert len({row.id.encode() for row in manifest.rows}) == len(visible)
+        assert all(0 <= share(row.id) < 1 for row in manifest.rows)
 
 
 def test_loops_of_links_end_and_broken_links_are_listed(tmp_path: Path):

@@ -17,9 +17,9 @@ COUNT = st.none() | st.integers(0, 2**40)
 
 @st.composite
 def manifests(draw: st.DrawFn, folder: Path, *, unicode: bool) -> Manifest:
-    names = file_names(unicode=unicode)
+    names, files = file_names(), file_names(unicode=unicode)
     classes = draw(st.lists(names, unique=True, max_size=4))
-    paths = draw(st.lists(st.tuples(names, names).map("/".join), min_size=1, max_size=6, unique=True))
+    paths = draw(st.lists(st.tuples(files, files).map("/".join), min_size=1, max_size=6, unique=True))
     maybe = st.none() | names
     rows = [
         Row(
@@ -125,7 +125,7 @@ def test_missing_files_are_marked_and_found_again(tmp_path: Path):
         ("a.csv", "path\ngone.mp4\n", "none of the 1 videos"),
         ("a.jsonl", '{"path": "a.mp4"}\nnonsense\n', "line 2 .* is not JSON"),
         ("a.jsonl", "[1]\n", "accepted: one JSON object a line"),
-        ("a.jsonl", '{"clip": "a.mp4"}\n', "has no column `path`"),
+        ("a.jsonl", '{"place": "a.mp4"}\n', "has no column `path`"),
         ("a.parquet", "no", "cannot read the Parquet file"),
     ],
 )

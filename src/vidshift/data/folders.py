@@ -4,8 +4,9 @@ from collections import Counter
 from pathlib import Path
 
 from vidshift.data.manifest import Manifest, Row
+from vidshift.data.names import readable, unique_ids
 from vidshift.data.splits import SPLITS
-from vidshift.data.tree import Tree, scan, split_suffix
+from vidshift.data.tree import Tree, scan
 from vidshift.errors import UserError
 
 
@@ -24,7 +25,7 @@ def read_folder(root: Path, *, unlabelled: bool = False, domain: str | None = No
         parts = name.split("/")
         split = SPLITS[parts[0].casefold()] if deep and parts[0].casefold() in SPLITS and len(parts) > 1 else None
         above = parts[1:-1] if split else parts[:-1]
-        label = above[-1] if len(above) == 1 else None
+        label = readable(above[-1]) if len(above) == 1 else None
         stray += len(above) > 1
         label = None if unlabelled else label
         rows.append(Row(id=key, path=root / name, label=label, raw_label=label, split=split, domain=domain))
@@ -46,7 +47,17 @@ def read_folder(root: Path, *, unlabelled: bool = False, domain: str | None = No
     below = f" in the splits {', '.join(f'{k} ({v})' for k, v in sorted(splits.items()))}" if splits else ""
     pictures = f", {len(tree.frames)} of them folders of pictures" if tree.frames else ""
     origin = f"{kind} in '{root}'{below}{pictures}"
-    return Manifest(tuple(rows), tuple(labels), origin, (*tree.notes, *loose_note))
+    return Manifest(tuple(rows), tuple(labels), origin, (*tree.notes, *loose_note, *_empty_folders(tree)))
+
+
+def _empty_folders(tree: Tree) -> tuple[str, ...]:
+    """Folders that look like classes but hold no video: a download that stopped, perhaps."""
+    above = {name.rpartition("/")[0] for name in (*tree.names, *tree.folders)}
+    empty = [readable(name) for name in tree.folders if name not in above]
+    if not empty:
+        return ()
+    more = f" and {len(empty) - 5} more" if len(empty) > 5 else ""
+    return (f"no video in: {', '.join(empty[:5])}{more}",)
 
 
 def _settle_mixed(root: Path, rows: list[Row], loose: int) -> tuple[list[Row], tuple[str, ...]]:
@@ -74,10 +85,3 @@ def has_split_level(tree: Tree) -> bool:
     if all(top in SPLITS for top in tops):
         return True
     return any(name.split("/")[0].casefold() in SPLITS and name.count("/") >= 2 for name in tree.names)
-
-
-def unique_ids(names: tuple[str, ...]) -> list[str]:
-    """Relative paths without their suffix; with it, where two files differ in nothing else."""
-    stems = [split_suffix(name)[0] for name in names]
-    times = Counter(stems)
-    return [stem if times[stem] == 1 else name for stem, name in zip(stems, names)]

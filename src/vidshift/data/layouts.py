@@ -1,9 +1,11 @@
 """The one door for data as it lies: a folder, a list, a manifest, a video, or a benchmark's name -> Manifest."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from vidshift.data import lists, manifests, official, videofolder
 from vidshift.data.benchmarks import is_benchmark, open_benchmark
+from vidshift.data.classes import ClassList, classes_beside
 from vidshift.data.container import VIDEO_SUFFIXES
 from vidshift.data.folders import read_folder
 from vidshift.data.manifest import Manifest, Row
@@ -30,35 +32,65 @@ def read(
     TRAIN+TEST joins two lists whose names say their splits. `unlabelled` reads the folders of a tree as no classes;
     `domain` is written into the rows; `cache` is where benchmarks are remembered.
     """
-    text = str(spec)
-    path = Path(spec).expanduser()
-    where = None if root is None else Path(root).expanduser()
-    if not _exists(path) and "@" in text and _listed(text.rpartition("@")[0]):
-        text, _, folder = text.rpartition("@")
-        path, where = Path(text).expanduser(), Path(folder).expanduser()
-        if not where.is_dir():
-            raise UserError(f"there is no folder '{where}' for the videos of '{text}'; accepted: LIST@FOLDER.")
-    if not _exists(path) and "+" in text and _listed(text):
-        parts = [Path(part).expanduser() for part in text.split("+")]
-        manifest = joined([_read_file(part, where, domain, split=_named_split(part)) for part in parts])
-    elif not _exists(path):
-        if not is_benchmark(text):
-            raise _missing(text, path)
-        manifest = open_benchmark(text, cache=cache, domain=domain)
-    elif path.is_dir():
-        manifest = _read_dir(path, where, unlabelled, domain)
+    place = _locate(str(spec), None if root is None else Path(root).expanduser())
+    if place is None:
+        manifest = open_benchmark(str(spec), cache=cache, domain=domain)
+    elif len(place.files) > 1:
+        manifest = joined([_read_file(part, place.root, domain, split=_named_split(part)) for part in place.files])
+    elif place.first.is_dir():
+        manifest = _read_dir(place.first, place.root, unlabelled, domain)
     else:
-        manifest = _read_file(path, where, domain)
+        manifest = _read_file(place.first, place.root, domain)
     return manifest.without_labels() if unlabelled else manifest
+
+
+def class_list(spec: str | Path) -> ClassList | None:
+    """The `classes.json` of some data: in its folder, or beside its list or manifest."""
+    place = _locate(str(spec), None)
+    return None if place is None else classes_beside(place.first)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What a spec points at: a folder or file, or several lists; and where their videos lie, if it says so."""
+
+    files: tuple[Path, ...]
+    root: Path | None
+
+    @property
+    def first(self) -> Path:
+        return next(iter(self.files))
+
+
+def _locate(spec: str, root: Path | None) -> _Place | None:
+    """The files that are meant, or None for a benchmark. A path that is there wins over every other reading."""
+    path = Path(spec).expanduser()
+    if _exists(path):
+        return _Place((path,), root)
+    lists, sign, folder = spec.rpartition("@")
+    if sign and (files := _all_there(lists)):
+        where = Path(folder).expanduser()
+        if not where.is_dir():
+            raise UserError(f"there is no folder '{where}' for the videos of '{lists}'; accepted: LIST@FOLDER.")
+        return _Place(files, where)
+    if files := _all_there(spec):
+        return _Place(files, root)
+    if not is_benchmark(spec):
+        raise _missing(spec, path)
+    return None
+
+
+def _all_there(spec: str) -> tuple[Path, ...]:
+    """The parts of A+B, if all of them are files, or the one path that is there."""
+    path = Path(spec).expanduser()
+    if _exists(path):
+        return (path,)
+    parts = tuple(Path(part).expanduser() for part in spec.split("+"))
+    return parts if all(part.is_file() for part in parts) else ()
 
 
 def _exists(path: Path) -> bool:
     return path.exists() or path.is_symlink()
-
-
-def _listed(text: str) -> bool:
-    """Whether every part of A+B is there."""
-    return _exists(Path(text).expanduser()) or all(Path(part).expanduser().is_file() for part in text.split("+"))
 
 
 def _read_dir(path: Path, root: Path | None, unlabelled: bool, domain: str | None) -> Manifest:

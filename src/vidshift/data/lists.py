@@ -16,6 +16,7 @@ from vidshift.data.container import VIDEO_SUFFIXES
 from vidshift.data.frames import NOMINAL_FPS
 from vidshift.data.manifest import Manifest, Row
 from vidshift.data.manifests import with_ids, without_repeats
+from vidshift.data.names import readable
 from vidshift.data.resolve import settle
 from vidshift.errors import UserError
 
@@ -57,7 +58,7 @@ def _by_pattern(pattern: str, accept: Callable[[list[dict[str, str]]], bool] | N
         return [
             Line(
                 path=groups["path"],
-                label=groups.get("label"),
+                label=None if "label" not in groups else readable(groups["label"]),
                 first=int(groups["first"]) if "first" in groups else None,
                 last=int(groups["last"]) if "last" in groups else None,
             )
@@ -72,7 +73,7 @@ def _quoted(lines: Sequence[str]) -> list[Line] | None:
     rows = list(csv.reader(lines, skipinitialspace=True))
     if any(len(row) != 2 or not row[0] or not row[1] for row in rows):
         return None
-    return [Line(path=row[0], label=row[1].strip()) for row in rows]
+    return [Line(path=row[0], label=readable(row[1].strip())) for row in rows]
 
 
 def _starts(found: list[dict[str, str]]) -> bool:

@@ -15,8 +15,8 @@ from typing import Any
 
 from vidshift.atomic import replacing
 from vidshift.data.classes import ClassList, classes_beside, name_labels, own_class_list
-from vidshift.data.folders import unique_ids
 from vidshift.data.manifest import Manifest, Row
+from vidshift.data.names import readable, unique_ids
 from vidshift.data.resolve import settle
 from vidshift.data.splits import require_split
 from vidshift.errors import UserError, unknown
@@ -26,7 +26,7 @@ FLOATS = ("start", "end", "fps", "seconds")
 INTEGERS = ("num_frames", "width", "height")
 # Other names that columns go by, where ours is not there.
 ALIASES = {
-    "path": ("file_name", "video_path", "filename", "filepath", "file", "video"),
+    "path": ("file_name", "video_path", "filename", "filepath", "file", "video", "video_name", "clip", "name"),
     "label": ("class", "class_name", "category", "action", "activity"),
     "split": ("subset", "partition"),
     "id": ("video_id", "clip_id"),
@@ -145,7 +145,7 @@ def _row(path: Path, line: int, values: Mapping[str, Any]) -> Row:
             return None
         if isinstance(value, float) and value.is_integer():
             value = int(value)  # labels that passed through a table with gaps: 3.0
-        return str(value)
+        return readable(str(value))
 
     def number(name: str) -> float | None:
         value = text(name)

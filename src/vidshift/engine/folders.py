@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from vidshift.data.classes import classes_beside
-from vidshift.data.layouts import read
+from vidshift.data.layouts import class_list, read
 from vidshift.data.manifest import Manifest
 from vidshift.data.match import holdout, match
 from vidshift.engine.config import RunConfig
@@ -30,9 +29,7 @@ def open_folders(config: RunConfig, *, cache: Path | None = None, examine: Exami
         )
     source = read(config.source, domain="source", cache=cache)
     target = read(config.target, domain="target", unlabelled=config.unlabelled, cache=cache)
-    matched = match(
-        source, target, mapping=dict(config.class_map), aliases=classes_beside(Path(config.source).expanduser())
-    )
+    matched = match(source, target, mapping=dict(config.class_map), aliases=class_list(config.source))
     source, target = matched.source, matched.target
     if examine is not None:
         source, target = examine(config.source, source), examine(config.target, target)

@@ -56,7 +56,7 @@ def check_benchmark(
             written.append(write_manifest(manifest, path))
         if missing:
             wanted.parent.mkdir(parents=True, exist_ok=True)
-            wanted.write_text("".join(f"{line}\n" for line in missing), encoding="utf-8")
+            wanted.write_text("".join(f"{line}\n" for line in missing), encoding="utf-8", errors="surrogateescape")
             written.append(wanted)
         else:
             wanted.unlink(missing_ok=True)
