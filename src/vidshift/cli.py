@@ -3,6 +3,7 @@
 Each command is one function in `vidshift/commands/NAME.py`, loaded only when it is used.
 """
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -69,6 +70,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def main() -> NoReturn:
+    for stream in (sys.stdout, sys.stderr):
+        # Names of files may be bytes that are no text; they are shown as \\xe9, in JSON as \\udce9.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(run(sys.argv[1:]))
 
 

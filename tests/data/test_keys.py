@@ -37,3 +37,7 @@ def test_spread_over_the_word():
     assert len(set(values)) == 2000
     assert 900 < sum(value < 0 for value in values) < 1100
     assert 900 < sum(value & 1 for value in values) < 1100
+
+
+def test_a_file_name_that_is_no_text_has_a_key_too():
+    assert key("caf\udce9") != key("caf\udce8")
