@@ -94,3 +94,11 @@ def test_failed_downloads_name_size_and_licence(monkeypatch: pytest.MonkeyPatch)
         open_weights("MCG-NJU/videomae-base", frames=FRAMES)
     assert "about 377 MB; licence: CC BY-NC 4.0" in str(caught.value)
     assert "could not be downloaded (Name or service not known); use a local file" in str(caught.value)
+
+
+def test_what_would_be_fetched_is_known_before(tmp_path: Path) -> None:
+    for name in ("MCG-NJU/videomae-base", "OpenGVLab/VideoMAE2/distill/vit_b_k710_dl_from_giant.pth", "some/body"):
+        assert hub.download_needed(name) == hub.described(name)
+    cached(tmp_path, "some/body").joinpath("config.json").write_text("{}")
+    for name in ("some/body", "stick", "vit-b", str(tmp_path), "./no/such/file.pth"):
+        assert hub.download_needed(name) is None

@@ -74,8 +74,10 @@ def test_wrong_shapes_are_named(tmp_path: Path) -> None:
 
 def test_unexpected_tensors_are_named(tmp_path: Path) -> None:
     state = original()
-    state["pos_embed"] = torch.zeros(1, 8, 192)
-    assert "has the unexpected pos_embed" in refused(saved(tmp_path, state))
+    state["pos_token"] = torch.zeros(1, 8, 192)
+    assert "has the unexpected pos_token" in refused(saved(tmp_path, state))
+    state = original() | {"pos_embed": torch.zeros(1, 8, 192)}
+    assert "has learned positions" in refused(saved(tmp_path, state))
     state = original()
     state["blocks.1.gamma_1"] = torch.ones(192)
     assert "has the unexpected 'blocks.1.scale1'" in refused(saved(tmp_path, state))

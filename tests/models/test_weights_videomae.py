@@ -10,8 +10,10 @@ from safetensors.torch import load_file, save_file
 from tiny_models import FRAMES, SIZE, clips, normalised, original_names, save, videomae
 
 from vidshift.engine.backbone import open_backbone
+from vidshift.models.config import VitConfig
 from vidshift.models.vit import VideoTransformer
 from vidshift.models.weights import WeightsOptions, open_weights
+from vidshift.models.weights.assemble import Body
 
 CLOSE = 1e-4
 
@@ -227,3 +229,17 @@ def test_report_says_what_and_under_which_licence(tmp_path: Path) -> None:
     assert "CC BY-NC 4.0: non-commercial" in str(report)
     assert "the head (2 tensors: it tells 5 classes of another data set)" in str(report)
     assert json.loads((tmp_path / "config.json").read_text())["num_attention_heads"] == 4
+
+
+def test_a_fixed_table_in_the_file_is_computed_here(tmp_path: Path) -> None:
+    theirs = videomae(hidden_size=192, num_attention_heads=3, intermediate_size=384, num_hidden_layers=2)
+    table = theirs.videomae.embeddings.position_embeddings
+    torch.save(original_names(theirs) | {"pos_embed": table}, tmp_path / "weights.pth")
+    report = open_weights(str(tmp_path / "weights.pth"), frames=FRAMES, size=SIZE).report
+    assert "the table of positions (1 tensor: it is fixed" in str(report)
+
+
+@pytest.mark.parametrize(("width", "hidden"), [(88, 120), (104, 240), (1408, 6144), (768, 3072)])
+def test_any_hidden_width_is_given_back(width: int, hidden: int) -> None:
+    body = Body(state={}, width=width, depth=1, hidden=hidden, qkv_bias="qv", layer_scale=False)
+    assert VitConfig(width=width, heads=8, mlp_ratio=body.mlp_ratio).hidden == hidden

@@ -46,6 +46,7 @@ from vidshift.engine.summary import (
 from vidshift.engine.teach import Taught, open_teacher, table_key, teach_clips
 from vidshift.engine.train import Hooks, Trainer
 from vidshift.errors import UserError
+from vidshift.models.hub import download_needed
 from vidshift.teachers.base import Teacher, TeacherSpec
 from vidshift.teachers.report import report
 from vidshift.teachers.table_file import read_table, write_table
@@ -142,6 +143,8 @@ class Adapt:
 
     def _look(self) -> Looked:
         config, place, console = self.config, self.place, self.console
+        if (fetched := download_needed(config.backbone)) is not None:
+            console.say(f"the backbone comes from the hub: {fetched}")
         backbone, shape = network_shape(config)
         if backbone.report is not None:
             for line in backbone.report.lines():

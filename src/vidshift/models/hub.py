@@ -84,6 +84,22 @@ def is_cached(name: str, file: str = "config.json") -> bool:
     return isinstance(try_to_load_from_cache(name, file), str)
 
 
+def split_file(text: str) -> tuple[str, str] | None:
+    """`owner/name/path/in/it.pth` -> the repository and the file in it; None for anything else."""
+    owner, name, file = (*text.split("/", 2), "", "")[:3]
+    return (f"{owner}/{name}", file) if file and is_hub_id(f"{owner}/{name}") else None
+
+
+def download_needed(where: str) -> Download | None:
+    """What opening an id would fetch; None where it is on this machine, or names nothing on the hub."""
+    if Path(where).expanduser().exists():
+        return None
+    if is_hub_id(where):
+        return None if is_cached(where) else described(where)
+    parts = split_file(where)
+    return described(where) if parts and not is_cached(*parts) else None
+
+
 def download(name: str, *, files: Sequence[str] = MODEL_FILES, ways_out: str = MODEL_WAYS_OUT, **settings: Any) -> Path:
     """The folder with a repository's files, from the local cache or the hub.
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from vidshift.errors import UserError
-from vidshift.models.hub import Download, described, is_cached, is_hub_id, is_offline, not_fetched
+from vidshift.models.hub import is_hub_id, is_offline, not_fetched
 from vidshift.teachers.preprocess import Preprocess
 
 DEFAULT = "openai/clip-vit-base-patch16"
@@ -30,11 +30,6 @@ class ImageText:
     preprocess: Preprocess
     max_tokens: int
     text_length: int | None
-
-
-def download_needed(where: str) -> Download | None:
-    """None where `where` is a folder or already in the local cache."""
-    return None if Path(where).is_dir() or is_cached(where) else described(where)
 
 
 def open_model(where: str) -> ImageText:

@@ -1,5 +1,6 @@
 """Tensors under common names -> a state of our transformer, every shape checked."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,7 +29,9 @@ class Body:
 
     @property
     def mlp_ratio(self) -> float:
-        return self.hidden / self.width
+        """Such that `VitConfig.hidden`, which rounds down, gives it back: 88 * (120 / 88) is below 120."""
+        ratio = self.hidden / self.width
+        return ratio if int(self.width * ratio) == self.hidden else math.nextafter(ratio, math.inf)
 
     def size(self, patch: int) -> str:
         name = _SIZES.get((self.width, self.depth))

@@ -37,10 +37,9 @@ def find(name: str) -> Found:
         return Found(name, (path,), _config(path.parent))
     if path.is_dir():
         return Found(name, _in_folder(path), _config(path))
-    parts = name.split("/")
-    if len(parts) > 2 and not name.startswith((".", "/", "~")) and name.endswith(SUFFIXES):
-        repository, file = "/".join(parts[:2]), "/".join(parts[2:])
-        return Found(name, (hub.download_file(repository, file, ways_out=WAYS_OUT),), {}, hub.described(name))
+    parts = hub.split_file(name)
+    if parts and name.endswith(SUFFIXES):
+        return Found(name, (hub.download_file(*parts, ways_out=WAYS_OUT),), {}, hub.described(name))
     if hub.is_hub_id(name):
         return _from_hub(name)
     raise UserError(f"{name!r} is no file, folder or hub id such as 'MCG-NJU/videomae-base'; {WAYS_OUT}.", usage=True)

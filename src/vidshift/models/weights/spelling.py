@@ -85,6 +85,7 @@ ORIGINAL = Spelling(
         (rf"blocks\.(\d+)\.mlp\.fc([12])\.{_WB}", r"blocks.\1.fc\2.\3"),
         (r"blocks\.(\d+)\.gamma_([12])", r"blocks.\1.scale\2"),
         (rf"(norm|fc_norm|head)\.{_WB}", r"\1.\2"),
+        (r"pos_embed", "positions"),
     ),
     dropped=(
         (DECODER[0], r"decoder\..*|encoder_to_decoder\..*|mask_token", DECODER[1]),

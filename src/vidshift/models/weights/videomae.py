@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from vidshift.errors import UserError
 from vidshift.models import hub
 from vidshift.models.config import VitConfig
+from vidshift.models.layers import sinusoid
 from vidshift.models.weights.assemble import Stock, heads_of, take_body
 from vidshift.models.weights.options import WeightsOptions
 from vidshift.models.weights.parts import Encoder, Wanted, geometry_for
@@ -30,7 +32,7 @@ def build(stock: Stock, config: Mapping[str, Any], wanted: Wanted, options: Weig
     state = dict(body.state)
     state["embedding.patch.weight"] = stock.take("patch.weight", *kernel).flatten(1)
     state["embedding.patch.bias"] = stock.take("patch.bias", width)
-    left_out, fresh, classes = [], [], 0
+    left_out, fresh, classes = _drop_positions(stock, width), [], 0
     if stock.has("fc_norm.weight"):
         state |= {f"norm.{kind}": tensor for kind, tensor in stock.pair("fc_norm", width)}
     elif options.init_fc_norm_from_encoder_norm and stock.has("norm.weight"):
@@ -68,6 +70,17 @@ def build(stock: Stock, config: Mapping[str, Any], wanted: Wanted, options: Weig
         licence=None if image else f"{hub.NON_COMMERCIAL} (as VideoMAE's authors publish theirs)",
         notes=_notes(geometry.frames, image, config.get("num_frames")),
     )
+
+
+def _drop_positions(stock: Stock, width: int) -> list[LeftOut]:
+    """Some files carry the fixed table that is computed here; a learned one would be lost, and is refused."""
+    if not stock.has("positions"):
+        return []
+    shape = stock.shape("positions")
+    table_ND = stock.take("positions", *shape).flatten(0, -2)
+    if shape[-1] != width or not torch.allclose(table_ND, sinusoid(table_ND.shape[0], width), atol=1e-4):
+        raise UserError(f"{stock.file} has learned positions; only VideoMAE's fixed ones are supported.")
+    return [LeftOut("the table of positions", 1, "it is fixed, and computed here for any number of tokens")]
 
 
 def _head(stock: Stock, width: int) -> dict[str, Tensor]:
