@@ -55,6 +55,9 @@ def test_two_domains(domains: dict[str, Path], tmp_path: Path):
     assert "4 of 4 videos usable" in text
     assert "not-a-video" in text
     assert "kept tokens to expect at a threshold" in text
+    shown = two.as_dict()
+    assert [Path(bad["path"]).name for bad in shown["not_usable"]] == ["page.mp4"]
+    assert sum(shown["energy_histogram"]["shares"]) == pytest.approx(1, abs=1e-3)
     # The same again from memory, without a worker.
     assert check(domains, tmp_path / "cache").as_dict() == report.as_dict()
 

@@ -66,6 +66,12 @@ class Checked:
             "statuses": dict(self.statuses),
             "classes": {name: {"usable": good, "all": every} for name, (good, every) in self.classes.items()},
             "profile": self.profile.as_dict(),
+            "energy_histogram": energy_histogram(self.profile.kept),
+            "not_usable": [
+                {"path": str(row.path), "status": row.status, "reason": row.reason}
+                for row in self.manifest.rows
+                if not row.usable
+            ],
             "notes": list(self.manifest.notes),
         }
 
@@ -88,6 +94,14 @@ class Report:
             "distance": dict(self.distance),
             "classes_note": self.classes_note,
         }
+
+
+def energy_histogram(kept: Sequence[float] | None) -> dict[str, list[float]] | None:
+    """The share of tokens with an energy up to each edge and above the one before; the last edge is 1."""
+    if kept is None:
+        return None
+    shares = -np.diff([1.0, *kept, 0.0])
+    return {"edges": [*THRESHOLDS, 1.0], "shares": [round(float(share), 4) for share in shares]}
 
 
 def look_for(shape: ClipShape) -> Look:

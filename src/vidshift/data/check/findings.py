@@ -56,15 +56,19 @@ class Memory:
         self.path = path
         self.known: dict[str, Finding] = {}
         if path is not None and path.exists():
-            for line in path.read_text(errors="replace").splitlines():
-                try:
-                    entry = json.loads(line)
-                except ValueError:
-                    continue  # a kill left half of it
-                if isinstance(entry, dict) and entry.pop("version", None) == FORMAT:
-                    key = entry.pop("key")
-                    self.known[key] = Finding.from_dict(entry)
+            with path.open(errors="replace") as lines:
+                for line in lines:
+                    self._learn(line)
         self._file = None
+
+    def _learn(self, line: str) -> None:
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            return  # a kill left half of it
+        if isinstance(entry, dict) and entry.pop("version", None) == FORMAT:
+            key = entry.pop("key")
+            self.known[key] = Finding.from_dict(entry)
 
     def get(self, key: str | None) -> Finding | None:
         return self.known.get(key) if key is not None else None
@@ -89,10 +93,12 @@ class Memory:
 
 
 def file_key(row: Row, look: Iterable[Any]) -> str | None:
-    """Changes with the file, its size or time, the trim, or how it is looked at; None for what is no file or folder."""
+    """Changes with the file, its size, time or permissions, the trim, or how it is looked at; None where there is
+    nothing."""
     try:
         stat = os.stat(row.path)
     except OSError:
         return None
-    parts = (os.path.abspath(row.path), stat.st_size, stat.st_mtime_ns, row.start, row.end, *look)
+    whose = (stat.st_mode, stat.st_uid, os.geteuid()) if hasattr(os, "geteuid") else (stat.st_mode,)
+    parts = (os.path.abspath(row.path), stat.st_size, stat.st_mtime_ns, *whose, row.start, row.end, *look)
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=12).hexdigest()

@@ -51,10 +51,11 @@ def check_manifest(
     enrich: Enrich | None = None,
     retry: bool = False,
     fresh: bool = False,
+    duplicates: bool = True,
     progress: Progress | None = None,
 ) -> tuple[Finding, ...]:
     """A finding for each row, in order. `memory` is the file that keeps them; `retry` looks again at what timed out or
-    crashed, `fresh` at everything."""
+    crashed, `fresh` at everything. `duplicates` compares files of equal size."""
     known = Memory(memory)
     sampled = (look.frames, look.height, look.width, look.resize)
     keys = [file_key(row, sampled) for row in manifest.rows]
@@ -79,7 +80,8 @@ def check_manifest(
                 progress(len(found), len(keys))
     finally:
         known.close()
-    return find_duplicates(manifest.rows, [found[place] for place in range(len(keys))])
+    findings = tuple(found[place] for place in range(len(keys)))
+    return find_duplicates(manifest.rows, findings) if duplicates else findings
 
 
 def _settle(answer: Seen | Lost, enrich: Enrich | None) -> Finding:
@@ -124,7 +126,9 @@ def checked(
     """
     unknown = [place for place, row in enumerate(manifest.rows) if row.status is None]
     part = replace(manifest, rows=tuple(manifest.rows[place] for place in unknown))
-    findings = check_manifest(part, look, workers=workers, timeout=timeout, memory=memory, progress=progress)
+    findings = check_manifest(
+        part, look, workers=workers, timeout=timeout, memory=memory, duplicates=False, progress=progress
+    )
     rows = list(manifest.rows)
     for place, row in zip(unknown, with_findings(part, findings).rows, strict=True):
         rows[place] = row
