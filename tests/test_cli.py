@@ -114,9 +114,11 @@ def test_it_runs_as_a_module():
 
 
 def test_names_that_are_no_text_are_shown_where_the_terminal_is_strict(tmp_path: Path):
-    (tmp_path / os.fsdecode(b"caf\xe9")).mkdir()
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    (folder / "a.mp4").touch()
     call = [sys.executable, "-m", "vidshift", "check", os.fsdecode(b"caf\xe9"), "--cache", str(tmp_path / "cache")]
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8:strict", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(call, capture_output=True, cwd=tmp_path, env=environment, check=False)
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"no video in the folder 'caf\\udce9'" in done.stderr
+    assert done.returncode == 1
+    assert b"empty: caf\\udce9/a.mp4: the file is empty" in done.stdout

@@ -126,6 +126,7 @@ def test_missing_files_are_marked_and_found_again(tmp_path: Path):
         ("a.jsonl", '{"path": "a.mp4"}\nnonsense\n', "line 2 .* is not JSON"),
         ("a.jsonl", "[1]\n", "accepted: one JSON object a line"),
         ("a.jsonl", '{"place": "a.mp4"}\n', "has no column `path`"),
+        ("a.csv", "youtube_id,time_start,time_end\nx,0,end\n", "line 2 .* times that are no numbers"),
         ("a.parquet", "no", "cannot read the Parquet file"),
     ],
 )
@@ -145,3 +146,17 @@ def test_a_kill_while_writing_leaves_the_old_file(tmp_path: Path, monkeypatch: p
         write_manifest(Manifest((Row(id="b", path=tmp_path / "b.mp4"),), ()), path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_annotations_of_kinetics_are_a_manifest(tmp_path: Path):
+    touch(tmp_path, ["train/walking the dog/--O2qCO6zBI_000025_000035.mp4", "-18N3scYPX8.mkv"])
+    annotations = (
+        "label,youtube_id,time_start,time_end,split,is_cc\n"
+        '"walking the dog",--O2qCO6zBI,25,35,train,0\n"push ups",-18N3scYPX8,34,44,validate,0\n'
+    )
+    manifest = read_manifest(write(tmp_path, "k.csv", annotations))
+    assert [(row.path.name, row.label, row.split, row.start) for row in manifest.rows] == [
+        ("--O2qCO6zBI_000025_000035.mp4", "walking the dog", "train", None),
+        ("-18N3scYPX8.mkv", "push ups", "val", None),
+    ]
+    assert "Kinetics annotation" in manifest.origin

@@ -100,6 +100,16 @@ def test_transductive_tests_on_the_training_clips_and_says_so(source: Path, tmp_
     assert any("transductive" in note for note in found.notes)
 
 
+def test_a_target_of_which_some_videos_are_labelled_has_no_accuracy(source: Path, tmp_path: Path):
+    touch(tmp_path / "b", "train/walk/a.mp4", "test/walk/b.mp4", "test/c.mp4")
+    (tmp_path / "b.csv").write_text(
+        "path,label,split\nb/train/walk/a.mp4,,train\nb/test/walk/b.mp4,walk,test\nb/test/c.mp4,,test\n"
+    )
+    found = open_folders(config(source, tmp_path / "b.csv"))
+    assert not found.target_test.labelled
+    assert any("1 of 2 videos without a label" in note for note in found.notes)
+
+
 def test_a_flat_target_is_unlabelled(source: Path, tmp_path: Path):
     found = open_folders(config(source, touch(tmp_path / "cam", *(f"-{n} [é].mp4" for n in range(30)))))
     assert found.target_truth.labelled is False

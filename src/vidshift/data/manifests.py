@@ -4,26 +4,27 @@ Paths are relative to the manifest's folder. Bytes of names that are not UTF-8 s
 order of the classes lies in the Parquet file itself, and for the others beside it, in `NAME.classes.json`.
 """
 
-import csv
 import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from vidshift.atomic import replacing
-from vidshift.data.classes import ClassList, classes_beside, name_labels, own_class_list
+from vidshift.data.classes import classes_beside, name_labels, own_class_list
+from vidshift.data.kinetics import is_kinetics, kinetics_row
 from vidshift.data.manifest import Manifest, Row
+from vidshift.data.manifest_formats import WRITTEN, header_of, read_table, write_table
 from vidshift.data.names import readable, unique_ids
 from vidshift.data.resolve import settle
 from vidshift.data.splits import require_split
 from vidshift.errors import UserError, unknown
 
+__all__ = ["WRITTEN", "has_header", "read_manifest", "with_ids", "without_repeats", "write_manifest"]
+
 COLUMNS = tuple(entry.name for entry in fields(Row))
-FLOATS = ("start", "end", "fps", "seconds")
-INTEGERS = ("num_frames", "width", "height")
 # Other names that columns go by, where ours is not there.
 ALIASES = {
     "path": ("file_name", "video_path", "filename", "filepath", "file", "video", "video_name", "clip", "name"),
@@ -34,21 +35,6 @@ ALIASES = {
 }
 # HMDB51's own numbers, in the table that Hugging Face keeps of it.
 SUBSETS = {"1": "train", "2": "test"}
-WRITTEN = (".csv", ".tsv", ".jsonl", ".parquet")
-_CLASSES_KEY = b"vidshift.classes"
-_TEXT: dict[str, Any] = {"encoding": "utf-8", "errors": "surrogateescape", "newline": ""}
-
-Table = list[dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Content:
-    """What a file holds, before anything is made of it."""
-
-    rows: Table
-    lines: Sequence[int]
-    kind: str
-    classes: ClassList | None = None
 
 
 def header_columns(names: Iterable[str]) -> dict[str, str]:
@@ -64,25 +50,22 @@ def header_columns(names: Iterable[str]) -> dict[str, str]:
 
 def has_header(path: Path) -> bool:
     """Whether a text file begins with the names of columns, one of which holds paths."""
-    try:
-        with path.open(**_TEXT) as file:
-            first = file.readline(65536).lstrip("\ufeff").strip()
-    except OSError as error:
-        raise UserError(f"cannot read '{path}': {error.strerror}; check the file and its permissions.") from error
-    return "\0" not in first and bool(header_columns(next(csv.reader([first], delimiter=_separator(first)), [])))
-
-
-def _separator(header: str) -> str:
-    return "\t" if "\t" in header else ";" if ";" in header and "," not in header else ","
+    names = header_of(path)
+    return bool(header_columns(names)) or is_kinetics(names)
 
 
 def read_manifest(
     path: Path, *, root: Path | None = None, domain: str | None = None, split: str | None = None
 ) -> Manifest:
     """A manifest file. `root` is where its paths start, `domain` and `split` count where a row has none."""
-    content = _READERS[_format(path)](path)
+    content = read_table(path)
     if not content.rows:
         raise UserError(f"the manifest '{path}' has no rows; accepted: one row for each video, with a column `path`.")
+    kinetics = is_kinetics(content.rows[0])
+    if kinetics:
+        listed = zip(content.lines, content.rows, strict=True)
+        clips = [kinetics_row(row, f"line {line} of '{path}'") for line, row in listed]
+        content = replace(content, rows=clips, kind="Kinetics annotation")
     columns = header_columns({name for row in content.rows[:100] for name in row})
     if not columns:
         raise UserError(
@@ -100,7 +83,7 @@ def read_manifest(
     known = content.classes or classes_beside(path)
     named, classes = name_labels((row.label for row in rows if row.label is not None), known, path)
     rows = [row if row.label is None else replace(row, label=named[row.label]) for row in rows]
-    settled, notes = settle(rows, [str(row.path) for row in rows], root, f"'{path}'")
+    settled, notes = settle(rows, [str(row.path) for row in rows], root, f"'{path}'", youtube=kinetics)
     ignored = sorted({str(name) for row in content.rows[:100] for name in row} - set(columns))
     notes += (f"columns that were not used: {', '.join(ignored)}",) if ignored else ()
     notes += (f"{dropped} rows that stand twice were dropped",) if dropped else ()
@@ -114,7 +97,7 @@ def write_manifest(manifest: Manifest, path: Path) -> Path:
     table = [_values(row, path.parent) for row in manifest.rows]
     used = [name for name in COLUMNS if name in ("id", "path", "label") or any(row[name] is not None for row in table)]
     with replacing(path) as partial:
-        _WRITERS[path.suffix.lower()](partial, [{name: row[name] for name in used} for row in table], manifest.classes)
+        write_table(partial, table, used, manifest.classes)
     beside = own_class_list(path)
     if manifest.classes and path.suffix.lower() != ".parquet":
         with replacing(beside) as partial:
@@ -129,11 +112,6 @@ def _values(row: Row, folder: Path) -> dict[str, Any]:
     inside = row.path.is_relative_to(folder) and row.path != folder
     values["path"] = str(row.path.relative_to(folder) if inside else row.path.absolute())
     return values
-
-
-def _format(path: Path) -> str:
-    suffix = path.suffix.lower()
-    return {".parquet": ".parquet", ".jsonl": ".jsonl", ".ndjson": ".jsonl"}.get(suffix, ".csv")
 
 
 def _row(path: Path, line: int, values: Mapping[str, Any]) -> Row:
@@ -216,100 +194,3 @@ def without_repeats(path: Path, rows: Iterable[Row]) -> tuple[list[Row], int]:
             )
         dropped += 1
     return list(seen.values()), dropped
-
-
-def _read_delimited(path: Path) -> Content:
-    with path.open(**_TEXT) as file:
-        first = file.readline().lstrip("\ufeff")
-        file.seek(0)
-        delimiter = _separator(first)
-        reader = csv.reader(file, delimiter=delimiter)
-        header = [name.strip().lstrip("\ufeff") for name in next(reader, [])]
-        rows: Table = []
-        lines: list[int] = []
-        for values in reader:
-            if not values:
-                continue
-            if len(values) > len(header):
-                raise UserError(
-                    f"line {reader.line_num} of '{path}' has {len(values)} values for {len(header)} columns; put "
-                    "quotes around values that hold the separator."
-                )
-            rows.append(dict(zip(header, values)))
-            lines.append(reader.line_num)
-    return Content(rows, lines, "TSV" if delimiter == "\t" else "CSV")
-
-
-def _read_jsonl(path: Path) -> Content:
-    rows: Table = []
-    lines: list[int] = []
-    with path.open(**_TEXT) as file:
-        for line, text in enumerate(file, start=1):
-            if not text.strip():
-                continue
-            try:
-                value = json.loads(text.lstrip("\ufeff"))
-            except ValueError as error:
-                raise UserError(
-                    f"line {line} of '{path}' is not JSON ({error}); accepted: one object a line."
-                ) from error
-            if not isinstance(value, dict):
-                raise UserError(f"line {line} of '{path}' is {value!r}; accepted: one JSON object a line.")
-            rows.append(value)
-            lines.append(line)
-    return Content(rows, lines, "JSON lines")
-
-
-def _read_parquet(path: Path) -> Content:
-    from pyarrow import ArrowException, parquet
-
-    try:
-        table = parquet.read_table(path)
-    except (ArrowException, OSError) as error:
-        raise UserError(f"cannot read the Parquet file '{path}': {str(error).splitlines()[0]}.") from error
-    rows: Table = table.to_pylist()
-    stored = (table.schema.metadata or {}).get(_CLASSES_KEY)
-    classes = ClassList(tuple(json.loads(stored))) if stored and stored != b"[]" else None
-    return Content(rows, range(1, len(rows) + 1), "Parquet", classes)
-
-
-def _write_delimited(path: Path, table: Table, classes: tuple[str, ...]) -> None:
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    with path.open("w", **_TEXT) as file:
-        writer = csv.writer(file, delimiter=delimiter, lineterminator="\r\n")  # so that a lone \r is quoted too
-        names = list(table[0]) if table else ["id", "path", "label"]
-        writer.writerow(names)
-        writer.writerows([["" if row[name] is None else row[name] for name in names] for row in table])
-
-
-def _write_jsonl(path: Path, table: Table, classes: tuple[str, ...]) -> None:
-    with path.open("w", **_TEXT) as file:
-        for row in table:
-            file.write(json.dumps({name: value for name, value in row.items() if value is not None}) + "\n")
-
-
-def _write_parquet(path: Path, table: Table, classes: tuple[str, ...]) -> None:
-    import pyarrow
-    from pyarrow import parquet
-
-    kinds = {**dict.fromkeys(FLOATS, pyarrow.float64()), **dict.fromkeys(INTEGERS, pyarrow.int64())}
-    names = list(table[0]) if table else ["id", "path", "label"]
-    schema = pyarrow.schema(
-        [(name, kinds.get(name, pyarrow.string())) for name in names], metadata={_CLASSES_KEY: json.dumps(classes)}
-    )
-    try:
-        content = pyarrow.Table.from_pylist(table, schema=schema)
-    except UnicodeEncodeError as error:
-        raise UserError(
-            f"cannot write '{path}': the name {error.object!r} is not Unicode, as Parquet needs; write .csv or .jsonl."
-        ) from error
-    parquet.write_table(content, path)
-
-
-_READERS = {".csv": _read_delimited, ".jsonl": _read_jsonl, ".parquet": _read_parquet}
-_WRITERS = {
-    ".csv": _write_delimited,
-    ".tsv": _write_delimited,
-    ".jsonl": _write_jsonl,
-    ".parquet": _write_parquet,
-}

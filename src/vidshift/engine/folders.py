@@ -55,8 +55,10 @@ def open_folders(config: RunConfig, *, cache: Path | None = None, examine: Exami
         good, skipped = usable(part, what)
         parts.append(good)
         notes.extend([skipped] if skipped else [])
-    if not target_test.labelled:
-        notes.append("the target's test part has no labels: its accuracy will be unknown, label-free scores are given")
+    bare = sum(row.label is None for row in target_test.rows)
+    if bare:
+        some = "no labels" if bare == len(target_test) else f"{bare} of {len(target_test)} videos without a label"
+        notes.append(f"the target's test part has {some}: its accuracy will be unknown, label-free scores are given")
     return Domains(
         classes=source.classes,
         source_train=parts[0],
