@@ -85,7 +85,15 @@ def test_without_flat_matches_a_class_folder_is_needed(tmp_path: Path):
 def test_of_several_the_nearest_is_taken_and_of_equals_none(tmp_path: Path):
     assert find(tmp_path, ["train/Drink/a.mp4", "test/Drink/a.mp4"], "test/Drink/a.avi").name == "test/Drink/a.mp4"
     assert find(tmp_path, ["one/Drink/c.mp4", "two/Drink/c.mp4"], "Drink/c.mp4") == Found(None, ambiguous=True)
+    assert find(tmp_path, ["clips/Drink/e.mp4", "frames/Drink/e/"], "Drink/e.avi").name == "clips/Drink/e.mp4"
     assert find(tmp_path, ["Drink/d.webm", "Drink/d.mkv", "Drink/d/"], "Drink/d.mp4").name == "Drink/d.mkv"
+
+
+def test_names_that_fit_several_files_are_counted(tmp_path: Path):
+    touch(tmp_path, ["one/Drink/c.mp4", "two/Drink/c.mp4"])
+    assert locate(["Drink/c.mp4"], tmp_path)[1] == (
+        "1 names fit several files each; point at a folder that holds one copy",
+    )
 
 
 def test_the_tree_is_walked_only_if_it_must_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

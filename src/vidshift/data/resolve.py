@@ -107,12 +107,14 @@ class Finder:
                 ranked.setdefault((order, -shared), []).append((candidate, how))
         if not ranked:
             return Found(None)
-        best = ranked[min(ranked)]
+        suffix = split_suffix(name)[1].casefold()
+        liked: dict[int, list[tuple[str, str]]] = {}
+        for candidate, how in ranked[min(ranked)]:
+            liked.setdefault(_preference(candidate, suffix), []).append((candidate, how))
+        best = liked[min(liked)]
         if len({_parts(candidate)[0] for candidate, _ in best}) > 1:
             return Found(None, ambiguous=True)
-        suffix = split_suffix(name)[1].casefold()
-        chosen, how = min(best, key=lambda pair: (*_preference(pair[0], suffix), pair[0]))
-        return Found(chosen, how)
+        return Found(*min(best))
 
     def _rank(self, wanted: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[int, str] | None:
         """How well a candidate's folders fit; None where they say another class."""
@@ -139,10 +141,10 @@ def _shared_end(first: tuple[str, ...], second: tuple[str, ...]) -> int:
     return count
 
 
-def _preference(candidate: str, suffix: str) -> tuple[int]:
-    """Of files side by side that differ in their extension: the one that was asked for, then videos."""
+def _preference(candidate: str, suffix: str) -> int:
+    """Of files that differ in their extension: the one that was asked for, then videos, then pictures and others."""
     own = split_suffix(candidate)[1].casefold()
-    return (0 if own == suffix and suffix else 1 if own in VIDEO_SUFFIXES else 2,)
+    return 0 if own == suffix and suffix else 1 if own in VIDEO_SUFFIXES else 2
 
 
 def locate(
@@ -159,7 +161,7 @@ def locate(
     return found, how_found(found)
 
 
-def how_found(found: Iterable[Found]) -> tuple[str, ...]:
+def how_found(found: Sequence[Found]) -> tuple[str, ...]:
     """What was not where the list says, in words."""
     words = {
         SAME: "with another extension or as pictures",
@@ -169,7 +171,10 @@ def how_found(found: Iterable[Found]) -> tuple[str, ...]:
         BY_ID: "by YouTube id",
     }
     times = Counter(item.how for item in found if item.name is not None)
-    return tuple(f"{times[how]} videos were found {text}" for how, text in words.items() if times[how])
+    notes = [f"{times[how]} videos were found {text}" for how, text in words.items() if times[how]]
+    unclear = sum(item.ambiguous for item in found)
+    notes += [f"{unclear} names fit several files each; point at a folder that holds one copy"] if unclear else []
+    return tuple(notes)
 
 
 def settle(

@@ -141,6 +141,14 @@ def test_another_list_under_the_name_of_the_benchmarks_is_refused(lists: Path, c
         find_benchmark("daily-da", {}, lists)
 
 
+def test_of_two_lists_of_one_name_the_right_one_is_read(lists: Path):
+    touch(lists, ["a/x"])
+    (lists / "a" / "hmdb51_msda_train.txt").write_text("0\t0\tdrink/other.avi\n")
+    (lists / "hmdb51_msda_train.txt").rename(lists / "x")
+    (touch(lists, ["b/x"]) / "x").rename(lists / "b" / "hmdb51_msda_train.txt")
+    assert find_benchmark("daily-da", {}, lists).expected == sum(map(len, NAMES.values()))
+
+
 def test_the_kinetics_val_list_is_left_alone(lists: Path):
     (lists / "kinetics_daily_msda_val.txt").write_text("0\t6\tval/walking_the_dog/-1RxG3SJZfY_000103_000113.mp4\n")
     report = find_benchmark("daily-da", {}, lists)

@@ -103,8 +103,19 @@ def read_table(domain: str, files: Mapping[str, Sequence[Path]], lists: Path) ->
         name = f"{LISTS[domain]}_{split}.txt"
         if name not in files:
             raise UserError(f"there is no {name} in '{lists}', which daily-da needs for {domain}; add it.")
-        entries.extend(_read_list(domain, split, files[name][0]))
+        entries.extend(_first_right(domain, split, files[name]))
     return entries
+
+
+def _first_right(domain: str, split: str, paths: Sequence[Path]) -> list[Entry]:
+    """Of several lists of one name the first that is the benchmark's."""
+    wrong: list[UserError] = []
+    for path in paths:
+        try:
+            return _read_list(domain, split, path)
+        except UserError as error:
+            wrong.append(error)
+    raise wrong[0]
 
 
 def _read_list(domain: str, split: str, path: Path) -> list[Entry]:
