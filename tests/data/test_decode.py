@@ -1,4 +1,6 @@
 import pickle
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -192,3 +194,18 @@ def test_more_than_one_process_may_ask_at_odd_names(tmp_path: Path):
 
 def test_number_frames_can_be_read():
     assert [read_number(number_frame(n)) for n in (0, 5, 1023)] == [0, 5, 1023]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["two-hours.mp4", "two-hours.mkv", "two-hours.avi"])
+def test_hours_need_no_more_memory_than_seconds(tmp_path: Path, name: str):
+    path = write_numbers(tmp_path / name, 2 * 60 * 60, fps=1, codec="mpeg4", gop=60)
+    code = (
+        "import sys, resource; from vidshift.data.decode import decode\n"
+        "def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "decode(sys.argv[1], frames=2, end=20.0, size=(64, 96)); before = peak()\n"
+        "assert decode(sys.argv[1], frames=64, size=(64, 96)).seconds > 7000\n"
+        "print(peak() - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 20_000  # kilobytes
