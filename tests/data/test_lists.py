@@ -4,7 +4,7 @@ import pytest
 from trees import touch
 
 from vidshift.data.frames import NOMINAL_FPS
-from vidshift.data.layouts import read
+from vidshift.data.layouts import absolute_spec, read
 from vidshift.data.lists import FORMATS, detect
 from vidshift.data.manifest import Manifest
 from vidshift.errors import UserError
@@ -97,6 +97,22 @@ def test_the_videos_may_lie_elsewhere(tmp_path: Path):
         assert [row.path for row in manifest.rows] == [videos / "drink/a.mp4", videos / "walk/b.mp4"]
     with pytest.raises(UserError, match="no folder 'nowhere'"):
         read(f"{lists}/all.csv@nowhere")
+
+
+def test_a_spec_made_absolute_means_the_same_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    touch(tmp_path / "v", ["a.mp4", "b.mp4"])
+    (tmp_path / "x_train.txt").write_text("a.mp4 0\n")
+    (tmp_path / "x_test.txt").write_text("b.mp4 1\n")
+    monkeypatch.chdir(tmp_path)
+    for spec in ("v", "x_train.txt@v", "x_train.txt+x_test.txt@v"):
+        monkeypatch.chdir(tmp_path)
+        here, absolute = read(spec), absolute_spec(spec)
+        monkeypatch.chdir("/")
+        there = read(absolute)
+        assert [row.path for row in there.rows] == [tmp_path / row.path for row in here.rows]
+        assert absolute_spec(absolute) == absolute
+    assert absolute_spec("daily-da:hmdb") == "daily-da:hmdb"
+    assert absolute_spec("nowhere") == "nowhere"
 
 
 def test_two_lists_make_the_splits_that_their_names_say(tmp_path: Path):

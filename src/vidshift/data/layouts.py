@@ -50,6 +50,20 @@ def class_list(spec: str | Path) -> ClassList | None:
     return None if place is None else classes_beside(place.first)
 
 
+def absolute_spec(spec: str) -> str:
+    """The same data named so that it is found from any folder; what is no path (a benchmark) or not there stays."""
+    lists, sign, folder = spec.rpartition("@")
+    path = Path(spec).expanduser()
+    if not _exists(path) and sign and (files := _all_there(lists)):
+        return f"{'+'.join(map(_absolute, files))}@{_absolute(Path(folder).expanduser())}"
+    files = _all_there(spec)
+    return "+".join(map(_absolute, files)) if files else spec
+
+
+def _absolute(path: Path) -> str:
+    return str(path.absolute())
+
+
 @dataclass(frozen=True)
 class _Place:
     """What a spec points at: a folder or file, or several lists; and where their videos lie, if it says so."""

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from vidshift.data.augment import to_tchw
-from vidshift.data.benchmarks import is_benchmark
 from vidshift.data.check.findings import Finding
 from vidshift.data.check.run import FILE_SECONDS, Look, check_manifest, checked, with_findings
 from vidshift.data.clips import ClipShape
 from vidshift.data.keys import key
+from vidshift.data.layouts import absolute_spec
 from vidshift.data.loader import GRID
 from vidshift.data.manifest import Manifest
 from vidshift.data.match import match
@@ -130,7 +130,7 @@ def examiner(shape: ClipShape, *, cache: Path, workers: int, console: Console) -
 
 def memory_file(cache: Path, name: str) -> Path:
     """Where the findings of a data set are remembered."""
-    place = name if is_built_in(name) or is_benchmark(name) else str(Path(name).expanduser().resolve())
+    place = name if is_built_in(name) else absolute_spec(name)
     return cache / "check" / f"{key(place) & ((1 << 64) - 1):016x}.jsonl"
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from vidshift.data.layouts import absolute_spec
 from vidshift.data.match import parse_map
 from vidshift.engine.adapt import Adapt, Finished
 from vidshift.engine.backbone import BUILT_IN
@@ -89,7 +90,7 @@ def read_settings(
 def settled(config: RunConfig) -> RunConfig:
     """Paths made absolute, so that a run can be resumed from anywhere."""
     ends = {"source": config.source, "target": config.target}
-    changes = {name: _absolute(spec) for name, spec in ends.items() if not is_built_in(spec)}
+    changes = {name: absolute_spec(spec) for name, spec in ends.items() if not is_built_in(spec)}
     if config.backbone != BUILT_IN and config.backbone not in PRESETS:
         changes["backbone"] = _absolute(config.backbone)
     teacher = TeacherSpec.parse(config.teacher)
