@@ -170,6 +170,17 @@ def test_a_source_that_cannot_be_used_is_refused_in_one_sentence(tmp_path: Path,
     assert "\n" not in str(caught.value)
 
 
+def test_a_video_that_is_trained_and_tested_on_is_refused(source: Path, tmp_path: Path):
+    with pytest.raises(UserError, match="10 videos stand in both the source and the target"):
+        open_folders(config(source, source / "walk", unlabelled=True))
+    touch(tmp_path / "b", "a.mp4", "b.mp4")
+    (tmp_path / "b.csv").write_text("path,split,id\nb/a.mp4,train,1\nb/b.mp4,train,2\nb/a.mp4,test,3\n")
+    with pytest.raises(UserError, match="1 videos stand in both the target's training and test parts"):
+        open_folders(config(source, tmp_path / "b.csv"))
+    (tmp_path / "b.csv").write_text("path,split,start,end\nb/a.mp4,train,0,5\nb/b.mp4,train,,\nb/a.mp4,test,5,9\n")
+    assert len(open_folders(config(source, tmp_path / "b.csv")).target_test) == 1
+
+
 def test_missing_and_equal_folders(source: Path, tmp_path: Path):
     with pytest.raises(UserError, match=r"no file or folder '.*warehous' \(did you mean 'warehouse'\?\)"):
         open_folders(config(tmp_path / "warehous", source))

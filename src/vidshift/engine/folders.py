@@ -1,5 +1,6 @@
 """A user's own data -> the two domains of a run: one class list, and what is trained on, held out and tested."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -31,11 +32,15 @@ def open_folders(config: RunConfig, *, cache: Path | None = None, examine: Exami
     target = read(config.target, domain="target", unlabelled=config.unlabelled, cache=cache)
     matched = match(source, target, mapping=dict(config.class_map), aliases=class_list(config.source))
     source, target = matched.source, matched.target
+    _refuse_shared(source, target, "the source and the target")
     if examine is not None:
         source, target = examine(config.source, source), examine(config.target, target)
     source_train, source_val, source_note = _source_parts(source)
     target_train, target_test, target_note = _target_parts(target, transductive=config.transductive)
     _every_class(source_train)
+    _refuse_shared(source_train, source_val, "the source's training and validation parts")
+    if not config.transductive:
+        _refuse_shared(target_train, target_test, "the target's training and test parts")
     notes = [
         f"source: {_described(source)}",
         f"target: {_described(target)}",
@@ -145,4 +150,19 @@ def _every_class(train: Manifest) -> None:
         raise UserError(
             f"the source has no usable training video of {lacking[0]!r}{more}; add some, or leave the class out with "
             f"--map '{lacking[0]}='."
+        )
+
+
+def _refuse_shared(first: Manifest, second: Manifest, what: str) -> None:
+    """A video that is trained on and tested on makes every number worthless."""
+
+    def parts(manifest: Manifest) -> dict[tuple[str, float | None, float | None], Path]:
+        return {(os.path.abspath(row.path), row.start, row.end): row.path for row in manifest.rows}
+
+    there = parts(second)
+    shared = [path for key, path in parts(first).items() if key in there]
+    if shared:
+        raise UserError(
+            f"{len(shared)} videos stand in both {what} (the first: '{shared[0]}'), so that training would see what is "
+            "tested; keep the two apart."
         )
