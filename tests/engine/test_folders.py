@@ -2,11 +2,12 @@ from pathlib import Path
 
 import pytest
 
+from vidshift.data.layouts import read
 from vidshift.data.manifest import Manifest
 from vidshift.data.match import share
 from vidshift.engine.config import RunConfig
 from vidshift.engine.domains import open_domains
-from vidshift.engine.folders import open_folders
+from vidshift.engine.folders import open_folders, unseen
 from vidshift.errors import UserError
 
 
@@ -179,6 +180,25 @@ def test_a_video_that_is_trained_and_tested_on_is_refused(source: Path, tmp_path
         open_folders(config(source, tmp_path / "b.csv"))
     (tmp_path / "b.csv").write_text("path,split,start,end\nb/a.mp4,train,0,5\nb/b.mp4,train,,\nb/a.mp4,test,5,9\n")
     assert len(open_folders(config(source, tmp_path / "b.csv")).target_test) == 1
+
+
+def test_what_a_run_was_trained_on_is_not_scored_as_unseen(source: Path, tmp_path: Path):
+    target = touch(tmp_path / "b", *clips("walk", "wave", count=30))
+    run = config(source, target)
+    domains = open_folders(run)
+    held, note = unseen(run, read(target), split=None)
+    assert ids(held) == ids(domains.target_test)
+    assert note is not None
+    assert f"{len(domains.target_train)} of 60 videos are left out" in note
+    assert unseen(run, domains.target_test, split=None) == (domains.target_test, None)
+    kept, note = unseen(run, domains.target_train, split="train")
+    assert kept == domains.target_train
+    assert "transductive" in (note or "")
+    other = read(touch(tmp_path / "other", *clips("walk", "wave")))
+    assert unseen(run, other, split=None) == (other, None)
+    assert unseen(RunConfig(), other, split=None) == (other, None)
+    _, note = unseen(config(tmp_path / "gone", target), other, split=None)
+    assert "cannot be told: there is no file or folder" in (note or "")
 
 
 def test_missing_and_equal_folders(source: Path, tmp_path: Path):

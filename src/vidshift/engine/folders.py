@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from vidshift.data.layouts import class_list, read
-from vidshift.data.manifest import Manifest
+from vidshift.data.manifest import Manifest, Row
 from vidshift.data.match import holdout, match
 from vidshift.engine.config import RunConfig
-from vidshift.engine.domains import Domains, usable
+from vidshift.engine.domains import Domains, is_built_in, usable
 from vidshift.errors import UserError
 
 Examine = Callable[[str, Manifest], Manifest]
@@ -153,14 +153,39 @@ def _every_class(train: Manifest) -> None:
         )
 
 
+def unseen(
+    config: RunConfig, manifest: Manifest, *, split: str | None, cache: Path | None = None
+) -> tuple[Manifest, str | None]:
+    """The videos of some data that the run of `config` was not trained on, and what was left out in words.
+
+    Where the data has splits (`split` names the chosen one), or nothing would be left, all stay and are marked."""
+    if is_built_in(config.source) or is_built_in(config.target):
+        return manifest, None
+    try:
+        domains = open_folders(config, cache=cache)
+    except UserError as error:
+        return manifest, f"whether the run was trained on these videos cannot be told: {error}"
+    trained = {_file(row) for part in (domains.source_train, domains.target_train) for row in part.rows}
+    rest = tuple(row for row in manifest.rows if _file(row) not in trained)
+    seen = len(manifest) - len(rest)
+    if not seen:
+        return manifest, None
+    if split is None and rest:
+        return replace(
+            manifest, rows=rest
+        ), f"{seen} of {len(manifest)} videos are left out: the run was trained on them"
+    return manifest, f"{seen} of {len(manifest)} videos are those that the run was trained on (transductive)"
+
+
+def _file(row: Row) -> tuple[str, float | None, float | None]:
+    """What makes two rows the same video."""
+    return os.path.abspath(row.path), row.start, row.end
+
+
 def _refuse_shared(first: Manifest, second: Manifest, what: str) -> None:
     """A video that is trained on and tested on makes every number worthless."""
-
-    def parts(manifest: Manifest) -> dict[tuple[str, float | None, float | None], Path]:
-        return {(os.path.abspath(row.path), row.start, row.end): row.path for row in manifest.rows}
-
-    there = parts(second)
-    shared = [path for key, path in parts(first).items() if key in there]
+    there = {_file(row) for row in second.rows}
+    shared = [row.path for row in first.rows if _file(row) in there]
     if shared:
         raise UserError(
             f"{len(shared)} videos stand in both {what} (the first: '{shared[0]}'), so that training would see what is "

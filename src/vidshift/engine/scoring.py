@@ -13,6 +13,7 @@ from vidshift.engine.config import SPLITS, RunConfig, load_config
 from vidshift.engine.console import Console
 from vidshift.engine.domains import is_built_in
 from vidshift.engine.evaluate import Score, predict_clips, score
+from vidshift.engine.folders import unseen
 from vidshift.engine.model import OpenModel, open_model
 from vidshift.engine.open_data import open_data
 from vidshift.engine.prepare import check_device
@@ -79,6 +80,9 @@ def evaluate_run(
     )
     chosen, manifest = _part(manifest, split, data)
     manifest = _in_classes(manifest, model.classes, mapping or {}, data)
+    if not is_built_in(data):
+        manifest, note = unseen(config, manifest, split=chosen, cache=cache)
+        manifest = replace(manifest, notes=(*manifest.notes, *([note] if note else ())))
     expected = len(manifest)
     if not is_built_in(data):
         look = examiner(model.shape, cache=cache, workers=workers, console=console)
@@ -176,6 +180,7 @@ def table(found: Evaluated) -> list[str]:
         lines.append(f"mean over classes: {result.macro_accuracy:.1%}")
     if found.kept_ratio is not None and found.flops is not None:
         lines.append(f"kept tokens: {found.kept_ratio:.0%}, {found.flops['true_ratio']:.2f} of all tokens' FLOPs")
+    lines += [f"{note[0].upper()}{note[1:].rstrip('.')}." for note in found.notes if note]
     lines += ["", *confusion_lines(found.classes, result)]
     return lines
 
