@@ -18,7 +18,7 @@ from vidshift.engine.model import OpenModel, open_model
 from vidshift.engine.open_data import open_data
 from vidshift.engine.prepare import check_device
 from vidshift.engine.summary import flops_per_clip, kept_ratio
-from vidshift.errors import UserError, did_you_mean
+from vidshift.errors import UserError, did_you_mean, unknown
 
 # Which part of the data is scored where it has several and none is asked for.
 _PREFERRED = ("test", "val", "train")
@@ -66,6 +66,8 @@ def evaluate_run(
     """Score a model on the test part of `data` (or what it has); videos that cannot be read count as expected, never
     as found, and nothing is put in their place."""
     check_device(device)
+    if split is not None and split not in SPLITS:
+        raise unknown("split", split, SPLITS)
     model = open_model(run, device=device)
     config = _config_of(run)
     manifest = open_data(
@@ -136,10 +138,6 @@ def _config_of(run: Path | str) -> RunConfig:
 
 def _part(manifest: Manifest, split: str | None, data: str) -> tuple[str | None, Manifest]:
     """The split that is asked for, else the one that is best for testing, else everything."""
-    if split is not None and split not in SPLITS:
-        raise UserError(
-            f"unknown split {split!r}{did_you_mean(split, SPLITS)}; accepted: {', '.join(SPLITS)}.", usage=True
-        )
     there = {row.split for row in manifest.rows} - {None}
     if not there:
         if split is not None:

@@ -6,6 +6,8 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import torch
+
 from vidshift.data.layouts import absolute_spec
 from vidshift.data.match import parse_map
 from vidshift.engine.adapt import Adapt, Finished
@@ -44,10 +46,11 @@ def start(
     """Run or go on with a run. `given` holds only the settings that were asked for; `pairs` the NAME=VALUE ones."""
     if out is not None and resume is not None:
         raise UserError("--out and --resume name two folders; give --resume alone to go on with a run.", usage=True)
+    for name, count in (("threads", threads), ("workers", workers)):
+        if count is not None and count < 1:
+            raise UserError(f"--{name} cannot be {count}; accepted: 1 or more.", usage=True)
     if threads is not None:
-        import torch
-
-        torch.set_num_threads(max(1, threads))
+        torch.set_num_threads(threads)
     if resume is not None:
         config, folder = _resumed(resume.expanduser(), given, pairs), resume.expanduser()
     else:

@@ -110,7 +110,7 @@ def _read_parquet(path: Path) -> dict[str, list[Any]]:
     try:
         return {name: list(values) for name, values in parquet.read_table(path).to_pydict().items()}
     except (pa.ArrowException, OSError) as error:
-        raise UserError(f"{path} cannot be read as Parquet ({' '.join(str(error).split())[:120]}).") from error
+        raise UserError(f"{path} cannot be read as Parquet ({str(error).splitlines()[0].split('. ')[0]}).") from error
 
 
 def _read_text(path: Path) -> dict[str, list[Any]]:
