@@ -56,7 +56,7 @@ class Table:
         time_T = begin + np.asarray(position_T) * max(stop - begin, 0.0)
         grid_N = np.arange(self.total) / self.fps if self.steady else self.time_N
         found_T = np.searchsorted(grid_N, time_T + 1e-6 / self.fps, side="right") - 1
-        return np.clip(found_T, 0, self.total - 1)
+        return np.minimum(np.maximum(found_T, 0), self.total - 1)
 
     def count(self, *, start: float | None = None, end: float | None = None) -> int:
         """How many frames there are between two times."""
@@ -108,32 +108,29 @@ def _table(
     durations: list[int],
     damaged: bool,
 ) -> Table:
-    shown = np.array([value != _HIDDEN for value in pts], dtype=bool)
-    first_key = keys.index(True) if True in keys else 0
-    shown[:first_key] = False  # nothing can be decoded before the first key frame
-    order = np.flatnonzero(shown)
-    if not len(order):
+    # Plain lists: for the few dozen frames of a short clip each call of numpy would cost more than it saves.
+    first_key = keys.index(True) if True in keys else 0  # nothing can be decoded before the first key frame
+    order = [i for i in range(first_key, len(pts)) if pts[i] != _HIDDEN]
+    if not order:
         raise DecodeError(path, stage="read", status="no-video-stream", reason="its video stream holds no frame")
     rate = frame_rate(stream)
     tick = float(stream.time_base) if stream.time_base else 0.0
     declared = declared_seconds(container, stream)
-    times = [pts[i] for i in order]
-    timed = is_timed(container) and tick > 0 and None not in times and len(set(times)) == len(times)
+    stamps = [(at, i) for i in order if (at := pts[i]) is not None]
+    timed = is_timed(container) and tick > 0 and len({at for at, _ in stamps}) == len(order)
     if not timed:
         fps = rate or 25.0
-        key_packet = np.zeros(len(order), dtype=np.int64)
-        time_N = np.arange(len(order)) / fps
         return Table(
-            total=len(order), fps=fps, seconds=len(order) / fps, declared=declared, pts_N=None, time_N=time_N,
-            packets=tuple(packets), key_packet_N=key_packet, damaged=damaged,
+            total=len(order), fps=fps, seconds=len(order) / fps, declared=declared, pts_N=None,
+            time_N=np.arange(len(order)) / fps, packets=tuple(packets), damaged=damaged,
+            key_packet_N=np.zeros(len(order), dtype=np.int64),
         )  # fmt: skip
-    stamp = np.array(times, dtype=np.int64)
-    # Pictures shown before the first key frame lean on ones that are not in the file.
-    kept = stamp >= stamp[0] if shown[first_key] and True in keys else np.ones(len(stamp), bool)
-    order, stamp = order[kept], stamp[kept]
-    by_time = np.argsort(stamp, kind="stable")
-    pts_N = stamp[by_time]
-    step = _last_step(pts_N, durations[order[by_time[-1]]], rate, tick)
+    if True in keys and order[0] == first_key:
+        # Pictures shown before the first key frame lean on ones that are not in the file.
+        stamps = [stamp for stamp in stamps if stamp >= stamps[0]]
+    stamps.sort()
+    pts_N = np.array([at for at, _ in stamps], dtype=np.int64)
+    step = _last_step(pts_N, durations[stamps[-1][1]], rate, tick)
     seconds = (int(pts_N[-1] - pts_N[0]) + step) * tick
     return Table(
         total=len(pts_N), fps=len(pts_N) / seconds, seconds=seconds, declared=declared, pts_N=pts_N,
@@ -154,7 +151,7 @@ def _last_step(pts_N: np.ndarray, duration: int, rate: float | None, tick: float
 def _key_packets(pts_N: np.ndarray, pts: list[int | None], keys: list[bool], first_key: int) -> np.ndarray:
     """For each frame the latest key packet that is shown no later than it."""
     key_packets = [i for i, key in enumerate(keys) if key and pts[i] not in (None, _HIDDEN)]
-    if not key_packets:
+    if len(key_packets) < 2:
         return np.full(len(pts_N), first_key, dtype=np.int64)
     key_pts = np.array([pts[i] for i in key_packets], dtype=np.int64)
     by_time = np.argsort(key_pts, kind="stable")
