@@ -66,7 +66,11 @@ def read_config(folder: Path | str) -> dict[str, Any]:
         raise UserError(
             f"{str(path)!r} is not readable JSON ({error}); restore it or train the model again."
         ) from error
-    if not isinstance(config, dict) or "vit" not in config or not isinstance(config.get("format_version"), int):
+    if (
+        not isinstance(config, dict)
+        or not isinstance(config.get("vit"), dict)
+        or not isinstance(config.get("format_version"), int)
+    ):
         raise UserError(f"{str(path)!r} is not the configuration of a VidShift model; give a run's `model` folder.")
     if config["format_version"] > FORMAT_VERSION:
         raise UserError(

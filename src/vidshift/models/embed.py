@@ -1,5 +1,7 @@
 """Raw patches -> embedded tokens: choose, normalise, project, place."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
@@ -9,6 +11,9 @@ from vidshift.models.layers import rows_linear, sinusoid, truncated
 from vidshift.tokens.base import Packed, Selection
 from vidshift.tokens.pack import pack
 from vidshift.tokens.pack import patches as cut
+
+# What a token with a closed gate still counts: attention takes the logarithm of it, and the derivative of that.
+SHUT = 1e-6
 
 
 class PatchProjection(nn.Module):
@@ -27,6 +32,13 @@ class PatchProjection(nn.Module):
 
     def forward(self, x_MP: Tensor) -> Tensor:
         return rows_linear(x_MP.to(self.weight.dtype), self.weight, self.bias)
+
+
+def gated(packed: Packed, gate_M: Tensor) -> Packed:
+    """Each token counts as much as its gate is open. The tokens themselves stay, so that the gradient of a closed gate
+    is about the token behind it and not about an empty one."""
+    open_M = gate_M * (1 - SHUT) + SHUT
+    return replace(packed, sizes_M=packed.sizes() * open_M, mass_MS=packed.mass() * open_M[:, None])
 
 
 class Embedding(nn.Module):
@@ -79,7 +91,7 @@ class Embedding(nn.Module):
             run_M = selection.lengths_BN[selection.keep_BN].long() - 1
             tokens_MD = tokens_MD + self.lengths.index_select(0, run_M)
         if selection.gate_BN is not None:
-            tokens_MD = tokens_MD * selection.gate_BN[selection.keep_BN][:, None].to(tokens_MD.dtype)
+            return gated(packed.with_tokens(tokens_MD), selection.gate_BN[selection.keep_BN].float())
         return packed.with_tokens(tokens_MD)
 
     def _merged(self, view: View, selection: Selection, merged_BN: Tensor) -> Packed:

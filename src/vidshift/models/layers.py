@@ -10,6 +10,8 @@ from torch.nn import functional as F
 # BLAS libraries take other kernels, with other last bits, for a handful of rows: measured with MKL at 1-32 threads, a
 # row's result no longer depends on the number of rows from 16 rows on. Shorter inputs are padded to this many.
 MIN_ROWS = 32
+# The same holds for columns (a single one is another operation altogether), which are padded to a multiple of this.
+COLUMNS = 16
 # With several threads they also split a long sum among them, as long as there are few rows. Sums of at most this many
 # terms never were, but for those of 384.
 MAX_TERMS = 512
@@ -52,9 +54,12 @@ def rows_linear(x_MK: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """`x @ weight.T + bias`, where on a CPU in float32 a row of the result does not depend on the rows beside it."""
     if torch.compiler.is_exporting() or x_MK.device.type != "cpu":
         return F.linear(x_MK, weight, bias)
-    rows = x_MK.shape[0]
+    rows, columns = x_MK.shape[0], weight.shape[0]
     if rows < MIN_ROWS:
         return rows_linear(F.pad(x_MK, (0, 0, 0, MIN_ROWS - rows)), weight, bias)[:rows]
+    if spare := -columns % COLUMNS:
+        more = None if bias is None else F.pad(bias, (0, spare))
+        return rows_linear(x_MK, F.pad(weight, (0, 0, 0, spare)), more)[:, :columns]
     if len(pieces(x_MK.shape[1])) == 1 or x_MK.dtype != torch.float32 or torch.is_autocast_enabled("cpu"):
         return F.linear(x_MK, weight, bias)
     return _PiecedLinear.apply(x_MK, weight, bias)  # pyright: ignore[reportReturnType]

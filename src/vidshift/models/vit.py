@@ -81,6 +81,8 @@ class VideoTransformer(nn.Module):
         active = reducer if reducer is not None else Reducer()
         if selection is None:
             selection = active.select(view, self.geometry, seeds_B=seeds_B, training=self.training, net=self)
+        if selection.gate_BN is not None and not active.proportional:
+            raise ValueError(f"reducer {active.name!r} gates tokens, so its attention has to be proportional")
         self._check_taps(taps)
         embedded = self.embedding(view, selection)
         trunk = self.run(embedded, reducer=reducer, seeds_B=seeds_B, taps=taps)

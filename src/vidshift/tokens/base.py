@@ -16,7 +16,8 @@ from vidshift.tokens.geometry import Geometry
 class Selection:
     """Which tokens of each clip go on, before the network.
 
-    `gate_BN` multiplies embedded tokens (a straight-through gate: 1 in the forward pass, a gradient in the backward).
+    `gate_BN` is how much each token counts where tokens are attended to and pooled, for reducers with `proportional`
+    attention: one gated to 0 acts as if it were dropped, and its gradient tells how it would matter.
     `lengths_BN` is the run length of each kept token, in segments, for networks with a length embedding.
     `merged_BN` names, for each dropped token, the kept token of its clip that takes it in (-1: nobody does).
     `info` carries numbers for the log, such as the threshold or the count of static clips.
