@@ -7,6 +7,8 @@ import torch
 
 from vidshift.data.view import View
 from vidshift.engine.backbone import open_backbone
+from vidshift.engine.prepare import network_shape
+from vidshift.engine.start import read_settings
 from vidshift.errors import UserError
 from vidshift.models.checkpoint import save_model
 from vidshift.models.config import VitConfig
@@ -77,3 +79,40 @@ def test_bad_calls_are_told_in_one_sentence(folder: Path, tmp_path: Path, monkey
         with pytest.raises(UserError, match=said) as caught:
             open_backbone(name, frames=frames, size=size, options=options)
         assert "\n" not in str(caught.value)
+
+
+def test_settings_of_a_run_reach_the_weights(tmp_path: Path) -> None:
+    """`--backbone FOLDER --backbone-option pooling=mean --set size=48`, with tiny CLIP weights."""
+    torch.save(clip_state(), tmp_path / "clip.pth")
+    pairs = {"backbone": ["pooling=mean", "tubelet=1"], "set": ["size=48"]}
+    config = read_settings({"backbone": str(tmp_path / "clip.pth"), "frames": 4}, pairs)
+    assert config.backbone_options == {"pooling": "mean", "tubelet": 1}
+    backbone, shape = network_shape(config)
+    assert (shape.frames, shape.height, shape.width) == (4, 48, 48)
+    assert backbone.config.pooling == "mean"
+    assert backbone.config.geometry.tokens == 4 * 9
+    assert backbone.origin() == {
+        "name": str(tmp_path / "clip.pth"),
+        "licence": "MIT (code); none is named for the weights (as its authors publish theirs)",
+    }
+    with pytest.raises(UserError, match=r"pooling of backbone .* mean or class"):
+        read_settings({}, {"backbone": ["pooling=median"]})
+
+
+def clip_state() -> dict[str, torch.Tensor]:
+    """One block of width 192 under CLIP's names, patches of 16 on 32 pixels."""
+    state = {
+        "embeddings.patch_embedding.weight": torch.zeros(192, 3, 16, 16),
+        "embeddings.position_embedding.weight": torch.zeros(5, 192),
+        "embeddings.class_embedding": torch.zeros(192),
+        "encoder.layers.0.mlp.fc1.weight": torch.zeros(96, 192),
+        "encoder.layers.0.mlp.fc1.bias": torch.zeros(96),
+        "encoder.layers.0.mlp.fc2.weight": torch.zeros(192, 96),
+        "encoder.layers.0.mlp.fc2.bias": torch.zeros(192),
+    }
+    for name in ("pre_layrnorm", "post_layernorm", "encoder.layers.0.layer_norm1", "encoder.layers.0.layer_norm2"):
+        state |= {f"{name}.weight": torch.ones(192), f"{name}.bias": torch.zeros(192)}
+    for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
+        attention = f"encoder.layers.0.self_attn.{name}"
+        state |= {f"{attention}.weight": torch.zeros(192, 192), f"{attention}.bias": torch.zeros(192)}
+    return state

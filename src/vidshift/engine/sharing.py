@@ -12,8 +12,8 @@ from vidshift.engine.predict import Predictor
 from vidshift.engine.step import Network
 from vidshift.models import hub
 
-# How the beginning of a licence's name is written in a model card's header.
-_LICENCES = {"CC BY-NC 4.0": "cc-by-nc-4.0", "Apache-2.0": "apache-2.0", "MIT": "mit"}
+# How the beginning of a licence's name is written in a card's header. MIT is not here: of CLIP it covers the code.
+_LICENCES = {"CC BY-NC 4.0": "cc-by-nc-4.0", "Apache-2.0": "apache-2.0"}
 
 
 class AdaptedModel(
