@@ -3,6 +3,7 @@
 `--probe FOLDER` only measures: a linear probe on web labels, beside one of freshly drawn weights.
 """
 
+import argparse
 import json
 import shlex
 import shutil
@@ -24,7 +25,7 @@ from vidshift.engine.pretrain import Recipe, new_model, step_loss
 from vidshift.engine.probe import fine_tune, pooled_features, probe
 from vidshift.models.checkpoint import load_model, save_model
 from vidshift.models.config import PRESETS
-from vidshift.models.masked import DecoderShape
+from vidshift.models.masked import DecoderShape, begin
 from vidshift.models.vit import VideoTransformer
 
 PROBE_CLIPS = 2000
@@ -34,7 +35,9 @@ TUNE_CLIPS = 640
 def main() -> None:
     made = parser(__doc__ or "")
     made.add_argument("--mask", type=float, default=0.9, help="share of the patches that is hidden")
-    made.add_argument("--target", choices=("pixels", "motion"), default="pixels", help="what is painted")
+    made.add_argument("--target", choices=("pixels", "motion", "map"), default="pixels", help="what is painted")
+    made.add_argument("--difference", type=float, default=6.0, help="strength of the filters that begin as motion")
+    made.add_argument("--measure", action=argparse.BooleanOptionalAction, default=True, help="probe and fine-tune")
     made.add_argument("--batch", type=int, default=64)
     made.add_argument("--lr", type=float, default=1e-3)
     made.add_argument("--decoder-width", type=int, default=96)
@@ -61,7 +64,10 @@ def main() -> None:
         batch=options.batch,
         seed=options.seed,
     )
-    model = new_model(VideoTransformer(PRESETS["small"], seed=options.seed), recipe).to(device)
+    encoder = VideoTransformer(PRESETS["small"], seed=options.seed)
+    model = new_model(encoder, recipe)
+    begin(model, encoder, seed=options.seed, difference=options.difference)
+    model = model.to(device)
     store = open_frames(train[1], device)
     loss = step_loss(model, store, recipe, per_clip=GRID * SHAPE.frames)
     work = options.out.with_name(f"{options.out.name}.work")
@@ -75,9 +81,13 @@ def main() -> None:
         "web": {"train": len(train[0]), "val": len(val[0]), "data_seed": options.data_seed},
         **summary_of(position, plan, read_metrics(work / "metrics.jsonl")),
         "passes": round(position.total_step * recipe.batch / len(train[0]), 1),
-        "probe": probed(model.encoder, train, val, options.probe_clips, say),
-        "fine_tuned": tuned(model.encoder, train, val, say),
+        "difference": options.difference,
     }
+    if options.measure:
+        numbers |= {
+            "probe": probed(model.encoder, train, val, options.probe_clips, say),
+            "fine_tuned": tuned(model.encoder, train, val, say),
+        }
     record = write_record(options.out, shlex.join(["python", *sys.argv]), numbers)
     shutil.rmtree(work)
     print(json.dumps(record))

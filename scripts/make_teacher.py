@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from standin import SHAPE, Web, console, parser, plan_in, start, web, write_record
+from drawn import draw_all
+from standin import Web, console, parser, plan_in, start, web, write_record
 from torch import Tensor, nn
 
-from vidshift.data.loader import GRID, test_view
-from vidshift.data.stickworld.described import describe
+from vidshift.data.loader import test_view
 from vidshift.data.stickworld.numbered import Series
 from vidshift.data.wordings import WORDINGS
 from vidshift.engine.console import Console
@@ -26,14 +26,16 @@ from vidshift.engine.fit import Fit, Plan, summary_of
 from vidshift.engine.log import read_metrics
 from vidshift.engine.looks import Ahead, Crop, Looks, open_frames
 from vidshift.teachers.bpe import make_tokenizer
-from vidshift.teachers.captioned import CaptionTable, draw_captions, mirrored
+from vidshift.teachers.captioned import CaptionTable
 from vidshift.teachers.clip import ClipTeacher
 from vidshift.teachers.contrast import best_temperature, calibration, contrastive_loss
 from vidshift.teachers.preprocess import Preprocess
 from vidshift.teachers.small import LARGEST_SCALE, SmallClip, save_clip
 from vidshift.teachers.zeroshot import pool_frames
 
-CAPTIONS_EACH = 24
+CAPTIONS_EACH = 6
+# Sentences that the pieces of the tokenizer are found in: the language is small, and repeats itself.
+TOKENIZER_CLIPS = 4000
 
 
 class Pairs(nn.Module):
@@ -57,6 +59,7 @@ def main() -> None:
     made.add_argument("--patch", type=int, default=8)
     made.add_argument("--width", type=int, default=128)
     made.add_argument("--depth", type=int, default=4)
+    made.add_argument("--frames", type=int, default=8, help="frames drawn of each clip, at 16 a second")
     made.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
     made.add_argument("--check", type=Path, metavar="FOLDER", help="only measure the teacher in this folder")
     options = made.parse_args()
@@ -67,25 +70,31 @@ def main() -> None:
     if options.check is not None:
         print(json.dumps(measured(options.check, val, device, say)))
         return
-    train = web("train", options.clips, options, say)
-    series = Series(domain="web", split="train", seed=options.data_seed)
-    say.say("telling what can be seen in the clips")
-    seen = describe(options.cache, series, options.clips, workers=options.workers)
+    clips, plain, turned = draw_all(
+        options.cache,
+        Series(domain="web", split="train", seed=options.data_seed),
+        options.clips,
+        frames=options.frames,
+        each=CAPTIONS_EACH,
+        seed=options.seed,
+        workers=options.workers,
+        say=say,
+    )
     if options.draw_only:
         return
-    plain = draw_captions(seen, each=CAPTIONS_EACH, seed=options.seed)
-    turned = draw_captions([mirrored(one) for one in seen], each=CAPTIONS_EACH, seed=options.seed)
     prompts = [f"a video of a person {words}" for words in WORDINGS.values()]
-    tokenizer = make_tokenizer([*prompts, *(text for rows in (plain, turned) for row in rows for text in row)])
+    tokenizer = make_tokenizer(
+        [*prompts, *(text for rows in (plain, turned) for row in rows[:TOKENIZER_CLIPS] for text in row)]
+    )
     capacity = SmallClip(patch=options.patch, width=options.width, depth=options.depth, heads=options.width // 32)
     clip = capacity.build(tokenizer, seed=options.seed)
     model = Pairs(clip).to(device)
     table = CaptionTable(plain, turned, lambda texts: tokenizer(texts, padding=True, return_tensors="pt"), device)
     looks = Ahead(
         Looks(
-            open_frames(train[1], device),
+            open_frames(clips, device),
             frames=1,
-            per_clip=GRID * SHAPE.frames,
+            per_clip=options.frames,
             batch=options.batch,
             seed=options.seed,
             crop=Crop(),
@@ -115,7 +124,7 @@ def main() -> None:
         "capacity": asdict(capacity),
         "parameters": sum(p.numel() for p in clip.parameters()),
         "captions": {"each": CAPTIONS_EACH, "different": len(table.texts), "vocabulary": len(tokenizer)},
-        "web": {"train": len(train[0]), "val": len(val[0]), "data_seed": options.data_seed},
+        "web": {"train": len(clips), "frames": options.frames, "val": len(val[0]), "data_seed": options.data_seed},
         "seed": options.seed,
         "batch": options.batch,
         "precision": options.precision,

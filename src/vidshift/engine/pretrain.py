@@ -27,6 +27,7 @@ from vidshift.engine.start import refuse_changes, refuse_used
 from vidshift.errors import UserError
 from vidshift.models.checkpoint import save_model
 from vidshift.models.masked import DecoderShape, MaskedModel, Target, tube_mask, visible_per_segment
+from vidshift.models.motion_map import MotionMapModel
 from vidshift.models.vit import VideoTransformer
 from vidshift.places import cache_folder
 
@@ -45,7 +46,9 @@ class Recipe:
     seed: int = 0
 
 
-def step_loss(model: MaskedModel, store: FrameStore, recipe: Recipe, *, per_clip: int) -> Callable[[int], Tensor]:
+def step_loss(
+    model: MaskedModel | MotionMapModel, store: FrameStore, recipe: Recipe, *, per_clip: int
+) -> Callable[[int], Tensor]:
     """The loss of a step, which follows from its number: its clips, their crops and their masks."""
     geometry = model.encoder.geometry
     looks = Ahead(
@@ -60,8 +63,10 @@ def step_loss(model: MaskedModel, store: FrameStore, recipe: Recipe, *, per_clip
     return loss
 
 
-def new_model(encoder: VideoTransformer, recipe: Recipe) -> MaskedModel:
+def new_model(encoder: VideoTransformer, recipe: Recipe) -> MaskedModel | MotionMapModel:
     """The decoder's first weights follow from the recipe's seed."""
+    if recipe.target == "map":
+        return MotionMapModel(encoder, recipe.decoder, seed=recipe.seed)
     return MaskedModel(encoder, recipe.decoder, target=recipe.target, seed=recipe.seed)
 
 

@@ -21,7 +21,7 @@ from vidshift.tokens.geometry import Geometry
 from vidshift.tokens.pack import patches
 from vidshift.tokens.seeds import uniform
 
-Target = Literal["pixels", "motion"]
+Target = Literal["pixels", "motion", "map"]
 
 # Below this deviation (of pixels in [0, 1]) a patch counts as still: sensor and codec leave about .01 to .02.
 STILL = 0.05
@@ -103,6 +103,25 @@ class Decoder(nn.Module):
             packed = block(packed, layer=layer, reducer=None, drop=None)
         hidden_MD = packed.tokens_MD[~keep_BN.flatten()]
         return self.paint(self.norm(hidden_MD))
+
+
+@torch.no_grad()
+def begin(model: nn.Module, encoder: VideoTransformer, *, seed: int, difference: float = 0.0) -> None:
+    """Weights to pretrain from: Glorot's for every matrix, as VideoMAE pretrains, and half of the patch filters as
+    differences of a tubelet's first two frames, `difference` times as strong: to them a still background says nothing.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    patch = encoder.embedding.patch.weight
+    for parameter in model.parameters():
+        if parameter.dim() == 2 and parameter is not patch:
+            nn.init.xavier_uniform_(parameter, generator=generator)
+    g = encoder.geometry
+    if difference and g.tubelet > 1:
+        half = len(patch) // 2
+        filters = patch.view(len(patch), g.channels, g.tubelet, -1)
+        first = difference * filters[:half, :, 0]
+        filters[:half] = 0
+        filters[:half, :, 0], filters[:half, :, 1] = first, -first
 
 
 class MaskedModel(nn.Module):

@@ -13,12 +13,12 @@ from vidshift.data.stickworld.draw import Description
 from vidshift.tokens.seeds import uniform
 
 
-def draw_captions(descriptions: Sequence[Description], *, each: int, seed: int) -> list[list[str]]:
-    """`each` captions of every clip, from the seed and the clip's place."""
+def draw_captions(descriptions: Sequence[Description], *, each: int, seed: int, first: int = 0) -> list[list[str]]:
+    """`each` captions of every clip, from the seed and the clip's place (`first`: that of the first one)."""
     from numpy.random import default_rng
 
     found = []
-    for place, description in enumerate(descriptions):
+    for place, description in enumerate(descriptions, first):
         rng = default_rng(key("captions", seed, place) & ((1 << 64) - 1))
         found.append([caption(description, rng) for _ in range(each)])
     return found
