@@ -35,7 +35,7 @@ def test_class_folders(tmp_path: Path):
     assert labels(manifest) == {"walk/a": "walk", "walk/-b [1]": "walk", "Ride Bike/ü#": "Ride Bike"}
     assert manifest.classes == ("Ride Bike", "walk")
     assert "class folders" in manifest.origin
-    assert manifest.notes == ("1 files that are no videos were left out",)
+    assert manifest.notes == ("files that are no videos, and were left out: 1",)
 
 
 def test_a_split_level(tmp_path: Path):

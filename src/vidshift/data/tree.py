@@ -74,7 +74,7 @@ def scan(root: Path, *, others: bool = False) -> Tree:
             folders.append(here)
         waiting.extend(prefix + name for name in reversed(inside))
     if left_out:
-        notes.append(f"{left_out} files that are no videos were left out")
+        notes.append(f"files that are no videos, and were left out: {left_out}")
     names = tuple(sorted(found))
     return Tree(root, names, frozenset(frames), tuple(sorted(folders)), tuple(notes), tuple(sorted(rest)))
 

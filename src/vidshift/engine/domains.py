@@ -1,7 +1,7 @@
 """The two domains of a run: what is trained on, what is held out, and who may see which label."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from vidshift.data.manifest import Manifest
@@ -55,7 +55,7 @@ def open_domains(
 
 
 def _built_in(config: RunConfig, *, cache: Path, workers: int, console: Console) -> Domains:
-    from vidshift.data.stickworld.build import SIZES, build  # pyright: ignore[reportMissingImports]
+    from vidshift.data.stickworld.build import SIZES, build
     from vidshift.data.stickworld.variant import Variant
 
     if config.source == config.target:
@@ -96,12 +96,3 @@ def usable(manifest: Manifest, what: str) -> tuple[Manifest, str | None]:
     if not len(good):
         raise UserError(f"{what} has no usable video; run `vidshift check` on it to see why.")
     return good, f"{bad} of {len(manifest)} videos of {what} are skipped: a check found them bad." if bad else None
-
-
-def relabel(manifest: Manifest, mapping: Mapping[str, str], classes: Sequence[str]) -> Manifest:
-    """The same rows with labels in the words of the run."""
-    rows = tuple(
-        replace(row, raw_label=row.raw_label or row.label, label=mapping.get(row.label or "", row.label))
-        for row in manifest.rows
-    )
-    return replace(manifest, rows=rows, classes=tuple(classes))
