@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,11 @@ from vidshift.data.keys import key
 from vidshift.data.loader import GRID
 from vidshift.data.view import View
 from vidshift.engine.batches import Guesses, StageData, TrainingData
+from vidshift.engine.config import RunConfig
+from vidshift.engine.console import Quiet
+from vidshift.engine.log import read_metrics
 from vidshift.engine.step import Network, Precision
+from vidshift.engine.train import Trainer
 from vidshift.methods.base import Batch, Method, Stage
 from vidshift.models.config import VitConfig
 from vidshift.models.vit import VideoTransformer
@@ -124,3 +129,11 @@ def domain_predictions(network: Network, data: TrainingData) -> Callable[[str], 
         return clips.ids, predictions(network, clips.ids)
 
     return predict_all
+
+
+def train(network: Network, data: TrainingData, folder: Path, **settings: Any) -> list[dict[str, Any]]:
+    """The engine's own training on a few clips; the lines of its log."""
+    chosen = {"epochs": 2, "batch": 3, "augment": False, "warmup": 0.0, **settings}
+    folder.mkdir(parents=True, exist_ok=True)
+    Trainer(RunConfig(**chosen), folder, network, data).run(Quiet())
+    return read_metrics(folder / "metrics.jsonl")

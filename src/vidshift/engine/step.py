@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from vidshift.data.view import View
-from vidshift.methods.base import Batch, Domain, Losses, Method, Stage
+from vidshift.methods.base import Batch, Domain, Loss, Losses, Method, Stage
 from vidshift.models.features import Features
 from vidshift.models.vit import VideoTransformer
 from vidshift.tokens.base import Reducer, Reward, Selection
+from vidshift.tokens.geometry import Geometry
 
 Precision = Literal["float32", "bfloat16"]
 PredictAll = Callable[[Domain], "tuple[Sequence[str], Tensor]"]
@@ -26,6 +27,7 @@ class Observed:
     logits: dict[str, Tensor] = field(default_factory=dict)
     info: dict[str, float] = field(default_factory=dict)
     lengths: list[int] = field(default_factory=list)
+    penalties: list[Tensor] = field(default_factory=list)
     select_seconds: float = 0.0
 
     def kept_ratio(self) -> dict[str, float]:
@@ -57,7 +59,10 @@ class Network(nn.Module):
         self, batch: Batch, stage: Stage, progress: float, predict_all: PredictAll | None = None
     ) -> "StepResult":
         ctx = StepContext(self, stage, progress, predict_all)
-        return StepResult(self.method.step(ctx, batch), ctx.observed)
+        losses = self.method.step(ctx, batch)
+        if ctx.observed.penalties:
+            losses = {**losses, "reducer": Loss(torch.stack(ctx.observed.penalties).sum())}
+        return StepResult(losses, ctx.observed)
 
     @torch.no_grad()
     def predict(self, view: View, seeds_B: Tensor) -> tuple[Tensor, Observed]:
@@ -92,6 +97,10 @@ class StepContext:
         self.observed = Observed()
         self._predict_all = predict_all
 
+    @property
+    def geometry(self) -> Geometry:
+        return self.network.net.geometry
+
     def forward(
         self,
         view: View,
@@ -115,6 +124,8 @@ class StepContext:
                 else:
                     selection = Selection(tokens)
                 features = network.net(view, selection=selection, reducer=network.reducer, seeds_B=seeds_B, taps=taps)
+        if selection.penalty is not None and grad:
+            seen.penalties.append(selection.penalty)
         seen.lengths.extend(selection.kept_B.tolist())
         for name, value in selection.info.items():
             seen.info[name] = seen.info.get(name, 0.0) + value if name.endswith("_clips") else value

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from vidshift.data.view import View
 from vidshift.models.features import Features
 from vidshift.registry import Registry
+from vidshift.tokens.geometry import Geometry
 
 Domain = Literal["source", "target"]
 Data = Literal["source", "target", "table", "probabilities"]
@@ -93,6 +94,11 @@ class Context(Protocol):
     progress: float
     """How much of the stage's step budget is done, in [0, 1]."""
 
+    @property
+    def geometry(self) -> Geometry:
+        """How the backbone cuts a clip into tokens, for methods that choose tokens themselves."""
+        ...
+
     def forward(
         self,
         view: View,
@@ -137,6 +143,8 @@ class Method(nn.Module):
         return (ViewSpec(),)
 
     def step(self, ctx: Context, batch: Batch) -> Losses:
+        """The losses of one step. It may be run again in evaluation mode and without gradient, to probe a reward, and
+        then has to leave banks and averages as they are."""
         raise TypeError(f"method {self.name!r} has no step")
 
     def on_epoch(self, ctx: Context) -> None:

@@ -20,6 +20,7 @@ class Selection:
     attention: one gated to 0 acts as if it were dropped, and its gradient tells how it would matter.
     `lengths_BN` is the run length of each kept token, in segments, for networks with a length embedding.
     `merged_BN` names, for each dropped token, the kept token of its clip that takes it in (-1: nobody does).
+    `penalty` is a loss of the reducer's own, such as the cost of open gates; it is trained on and never rewarded.
     `info` carries numbers for the log, such as the threshold or the count of static clips.
     """
 
@@ -27,6 +28,7 @@ class Selection:
     gate_BN: Tensor | None = None
     lengths_BN: Tensor | None = None
     merged_BN: Tensor | None = None
+    penalty: Tensor | None = None
     info: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -151,7 +153,8 @@ class Reducer:
         return type(self).reduce is not Reducer.reduce
 
     def update(self, reward: Reward, probe: "Callable[[], Reward] | None" = None) -> Mapping[str, float]:
-        """Learn from one step. `probe()` measures the reward again on a few clips, without gradient, at whatever the
+        """Learn from one step, after its backward pass: parameters of the reducer's own have their gradients by now.
+        `probe()` measures the reward again on a few clips, without gradient, at whatever the
         reducer is set to. Returns numbers for the log."""
         return {}
 
