@@ -1,6 +1,7 @@
 """A tiny CLIP folder in the real format: random weights, a byte-level BPE tokenizer as CLIP's."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,9 +12,9 @@ def save_tiny_clip(folder: Path, *, image_size: int = 32, scale: float = 3.2) ->
 
     letters = [chr(c) for c in range(ord("a"), ord("z") + 1)]
     vocab = [*letters, *(f"{c}</w>" for c in letters), "in", "ing</w>", "<|startoftext|>", "<|endoftext|>"]
-    tokenizer = CLIPTokenizer(
-        vocab={piece: k for k, piece in enumerate(vocab)}, merges=[("i", "n"), ("in", "g</w>")], model_max_length=77
-    )
+    # The type that transformers declares for merges is not the one that it passes on.
+    merges: Any = [("i", "n"), ("in", "g</w>")]
+    tokenizer = CLIPTokenizer(vocab={piece: k for k, piece in enumerate(vocab)}, merges=merges, model_max_length=77)
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     config = CLIPConfig(

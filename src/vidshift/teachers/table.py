@@ -39,7 +39,7 @@ class TeacherTable:
         probs_NK = np.ascontiguousarray(probs_NK[seen_N], dtype=np.float32)
         return TeacherTable(
             ids=tuple(ids[row] for row in seen_N.tolist()),
-            labels=tuple(classes[k] for k in probs_NK.argmax(axis=1).tolist()),
+            labels=tuple(classes[int(k)] for k in probs_NK.argmax(axis=1)),
             confidence_N=probs_NK.max(axis=1),
             classes=tuple(classes),
             probs_NK=probs_NK,
