@@ -35,7 +35,7 @@ TUNE_CLIPS = 640
 def main() -> None:
     made = parser(__doc__ or "")
     made.add_argument("--mask", type=float, default=0.9, help="share of the patches that is hidden")
-    made.add_argument("--target", choices=("pixels", "motion", "map"), default="pixels", help="what is painted")
+    made.add_argument("--target", choices=("pixels", "motion"), default="pixels", help="what is painted")
     made.add_argument("--difference", type=float, default=6.0, help="strength of the filters that begin as motion")
     made.add_argument("--measure", action=argparse.BooleanOptionalAction, default=True, help="probe and fine-tune")
     made.add_argument("--batch", type=int, default=64)

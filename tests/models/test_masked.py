@@ -12,8 +12,6 @@ from vidshift.errors import UserError
 from vidshift.models.masked import (
     DecoderShape,
     MaskedModel,
-    Target,
-    motion_patches,
     normalised_patches,
     tube_mask,
     visible_per_segment,
@@ -93,22 +91,6 @@ def test_targets_do_not_change_with_a_patch_s_own_brightness_and_contrast():
     assert torch.allclose(normalised_patches(view.pixels_BTCHW, GEOMETRY), one, atol=1e-3)
 
 
-def test_motion_targets_by_hand():
-    """A pixel that goes 0, 1 in a patch of one: deviation .5, divided by .5 + .1; a still one is worth nothing."""
-    geometry = Geometry(frames=2, height=1, width=2, tubelet=1, patch=1, channels=1)
-    pixels = torch.tensor([[[[[0, 51]]], [[[255, 51]]]]], dtype=torch.uint8)
-    found = motion_patches(pixels, geometry, still=0.1)[0, :, 0]
-    assert torch.allclose(found, torch.tensor([-5 / 6, 0, 5 / 6, 0]), atol=1e-6)
-
-
-def test_motion_targets_know_nothing_of_the_background():
-    moving = torch.zeros(1, GEOMETRY.frames, 3, 32, 32)
-    for t in range(GEOMETRY.frames):
-        moving[0, t, :, 8:16, 2 * t : 2 * t + 8] = 0.4
-    ground = 0.6 * torch.rand(3, 32, 32, generator=torch.Generator().manual_seed(0))
-    assert torch.allclose(motion_patches(moving, GEOMETRY), motion_patches(moving + ground, GEOMETRY), atol=1e-5)
-
-
 def test_hidden_patches_never_reach_the_encoder():
     net, view = model(), view_of(names(3))
     keep_BN = mask(view)
@@ -150,12 +132,10 @@ def test_encoded_tokens_enter_the_decoder_at_their_own_places():
     assert torch.allclose(bare[~flat], net.decoder.mask_token.expand(int((~flat).sum()), -1), atol=1e-5)
 
 
-@pytest.mark.parametrize("target_name", ["pixels", "motion"])
-def test_the_loss_counts_hidden_patches_alone(target_name: Target):
-    net, view = MaskedModel(tiny_vit(classes=0), SHAPE, target=target_name), view_of(names(2))
+def test_the_loss_counts_hidden_patches_alone():
+    net, view = MaskedModel(tiny_vit(classes=0), SHAPE), view_of(names(2))
     keep_BN = mask(view)
-    make = normalised_patches if target_name == "pixels" else motion_patches
-    target = make(view.pixels_BTCHW, GEOMETRY)
+    target = normalised_patches(view.pixels_BTCHW, GEOMETRY)
     painted = net.decoder(net.encode(view, keep_BN), keep_BN)
     nothing = float(target[~keep_BN].square().mean())
     rows = [float((p - t).square().mean().detach()) for p, t in zip(painted, target[~keep_BN], strict=True)]

@@ -19,9 +19,7 @@ def pretrain(
     mask: Annotated[float | None, Parameter(help="Share of the patches that is hidden; default: 0.9.")] = None,
     target: Annotated[
         Literal["pixels", "motion"] | None,
-        Parameter(
-            help="What is painted: pixels, or what of them moves (for cameras that stand still). Default: pixels."
-        ),
+        Parameter(help="What is told of the hidden part: its pixels, or how the clip moves. Default: pixels."),
     ] = None,
     epochs: Annotated[int | None, Parameter(help="Passes over the videos; default: 100.")] = None,
     batch: Annotated[int | None, Parameter(help="Clips in a step; default: 32.")] = None,
@@ -68,7 +66,7 @@ def pretrain(
     summary = finished.summary
     print(
         f"Pretrained on {summary['clips']} clips in {summary['steps']} steps; the loss fell from "
-        f"{summary['loss_first']:.3f} to {summary['loss_last']:.3f} (1 is painting nothing)."
+        f"{summary['loss_first']:.3f} to {summary['loss_last']:.3f} (1 is saying nothing)."
     )
     print(f"The backbone lies in {finished.folder}: use it by")
     print(f"  vidshift adapt SOURCE TARGET --backbone {finished.folder}")

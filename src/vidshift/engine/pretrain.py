@@ -26,8 +26,8 @@ from vidshift.engine.open_data import open_data
 from vidshift.engine.start import refuse_changes, refuse_used
 from vidshift.errors import UserError
 from vidshift.models.checkpoint import save_model
-from vidshift.models.masked import DecoderShape, MaskedModel, Target, tube_mask, visible_per_segment
-from vidshift.models.motion_map import MotionMapModel
+from vidshift.models.masked import DecoderShape, MaskedModel, Target, motion_weights, tube_mask, visible_per_segment
+from vidshift.models.motion_signature import MotionSignatureModel
 from vidshift.models.vit import VideoTransformer
 from vidshift.places import cache_folder
 
@@ -47,7 +47,7 @@ class Recipe:
 
 
 def step_loss(
-    model: MaskedModel | MotionMapModel, store: FrameStore, recipe: Recipe, *, per_clip: int
+    model: MaskedModel | MotionSignatureModel, store: FrameStore, recipe: Recipe, *, per_clip: int
 ) -> Callable[[int], Tensor]:
     """The loss of a step, which follows from its number: its clips, their crops and their masks."""
     geometry = model.encoder.geometry
@@ -57,17 +57,18 @@ def step_loss(
 
     def loss(step: int) -> Tensor:
         look = looks.at(step)
-        keep_BN = tube_mask(look.seeds_B, geometry, ratio=recipe.mask)
+        weight_BP = motion_weights(look.view.clean_BTCHW, geometry) if recipe.target == "motion" else None
+        keep_BN = tube_mask(look.seeds_B, geometry, ratio=recipe.mask, weight_BP=weight_BP)
         return model(look.view, keep_BN.to(look.view.pixels_BTCHW.device))
 
     return loss
 
 
-def new_model(encoder: VideoTransformer, recipe: Recipe) -> MaskedModel | MotionMapModel:
+def new_model(encoder: VideoTransformer, recipe: Recipe) -> MaskedModel | MotionSignatureModel:
     """The decoder's first weights follow from the recipe's seed."""
-    if recipe.target == "map":
-        return MotionMapModel(encoder, recipe.decoder, seed=recipe.seed)
-    return MaskedModel(encoder, recipe.decoder, target=recipe.target, seed=recipe.seed)
+    if recipe.target == "motion":
+        return MotionSignatureModel(encoder, seed=recipe.seed)
+    return MaskedModel(encoder, recipe.decoder, seed=recipe.seed)
 
 
 @dataclass(frozen=True, kw_only=True)

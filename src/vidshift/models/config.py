@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 from vidshift.errors import UserError, unknown
 from vidshift.tokens.geometry import Geometry
 
-Positions = Literal["sinusoid", "learned"]
+Positions = Literal["sinusoid", "axes", "learned"]
 QkvBias = Literal["qv", "qkv", "none"]
 Activation = Literal["gelu", "quick_gelu"]
 Pooling = Literal["mean", "class"]
@@ -23,6 +23,7 @@ class VitConfig:
 
     `norm_tokens`: the last norm acts on every token before pooling (self-supervised and image weights) rather than on
     the pooled vector (VideoMAE's fc_norm). `run_lengths` adds RLT's learned embedding of a token's run length.
+    `positions="axes"` gives time, row and column a sinusoid each; "sinusoid" is VideoMAE's one over the whole index.
     """
 
     geometry: Geometry = field(default_factory=Geometry)
@@ -50,8 +51,8 @@ class VitConfig:
     def __post_init__(self) -> None:
         if self.width % self.heads:
             raise ValueError(f"width {self.width} does not divide into {self.heads} heads")
-        if self.positions == "sinusoid" and self.width % 2:
-            raise ValueError(f"sinusoid positions need an even width, not {self.width}")
+        if self.positions in ("sinusoid", "axes") and self.width % 2:
+            raise ValueError(f"{self.positions} positions need an even width, not {self.width}")
         if not 0 <= self.drop_path < 1:
             raise ValueError(f"drop path {self.drop_path} is outside [0, 1)")
         if self.pooling == "class" and not self.class_token:
@@ -107,7 +108,9 @@ def _sized(width: int, depth: int, heads: int) -> VitConfig:
 
 
 PRESETS: Mapping[str, VitConfig] = {
-    "small": VitConfig(geometry=Geometry(frames=16, height=96, width=96), width=128, depth=4, heads=4),
+    "small": VitConfig(
+        geometry=Geometry(frames=16, height=96, width=96), width=128, depth=4, heads=4, positions="axes"
+    ),
     "vit-ti": _sized(192, 12, 3),
     "vit-s": _sized(384, 12, 6),
     "vit-b": _sized(768, 12, 12),

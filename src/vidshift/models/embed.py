@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from vidshift.data.view import View
 from vidshift.models.config import VitConfig
-from vidshift.models.layers import rows_linear, sinusoid, truncated
+from vidshift.models.layers import axes_sinusoid, rows_linear, sinusoid, truncated
 from vidshift.tokens.base import Packed, Selection
 from vidshift.tokens.pack import pack
 from vidshift.tokens.pack import patches as cut
@@ -61,7 +61,12 @@ class Embedding(nn.Module):
         if config.positions == "learned":
             self.positions = truncated(generator, g.tokens, config.width)
         else:
-            self.register_buffer("table_ND", sinusoid(g.tokens, config.width), persistent=False)
+            table_ND = (
+                axes_sinusoid(g.segments, g.rows, g.cols, config.width)
+                if config.positions == "axes"
+                else sinusoid(g.tokens, config.width)
+            )
+            self.register_buffer("table_ND", table_ND, persistent=False)
         self.lengths = truncated(generator, g.segments, config.width) if config.run_lengths else None
         self.class_token = nn.Parameter(truncated(generator, config.width)) if config.class_token else None
         self.pre_norm = nn.LayerNorm(config.width, config.eps) if config.pre_norm else nn.Identity()

@@ -130,3 +130,23 @@ def sinusoid(count: int, width: int) -> Tensor:
     table = torch.empty_like(angle)
     table[:, 0::2], table[:, 1::2] = angle[:, 0::2].sin(), angle[:, 1::2].cos()
     return table.float()
+
+
+def axes_sinusoid(segments: int, rows: int, cols: int, width: int) -> Tensor:
+    """[segments * rows * cols, width]: a sinusoid of a third of the width for each of time, row and column.
+
+    One sinusoid over the whole index hides from a small network which patches are neighbours (docs/standins.md).
+    """
+    third = 2 * (width // 6)
+    parts = [sinusoid(count, third) for count in (rows, cols)]
+    time_SD = sinusoid(segments, width - 2 * third)
+    shape = (segments, rows, cols)
+    table = torch.cat(
+        [
+            time_SD[:, None, None].expand(*shape, -1),
+            parts[0][None, :, None].expand(*shape, -1),
+            parts[1][None, None].expand(*shape, -1),
+        ],
+        dim=-1,
+    )
+    return table.flatten(0, 2).contiguous()

@@ -18,13 +18,14 @@ from vidshift.models.layers import RowLinear, sinusoid, truncated
 from vidshift.models.vit import VideoTransformer
 from vidshift.tokens.base import Packed, Selection
 from vidshift.tokens.geometry import Geometry
+from vidshift.tokens.motion import differences
 from vidshift.tokens.pack import patches
 from vidshift.tokens.seeds import uniform
 
-Target = Literal["pixels", "motion", "map"]
+Target = Literal["pixels", "motion"]
 
-# Below this deviation (of pixels in [0, 1]) a patch counts as still: sensor and codec leave about .01 to .02.
-STILL = 0.05
+# Beside the mean weight of all places, 1.
+STILL_WEIGHT = 0.05
 
 
 def visible_per_segment(geometry: Geometry, ratio: float) -> int:
@@ -34,14 +35,25 @@ def visible_per_segment(geometry: Geometry, ratio: float) -> int:
     return min(geometry.per_segment - 1, max(1, round(geometry.per_segment * (1 - ratio))))
 
 
-def tube_mask(seeds_B: Tensor, geometry: Geometry, *, ratio: float) -> Tensor:
+def tube_mask(seeds_B: Tensor, geometry: Geometry, *, ratio: float, weight_BP: Tensor | None = None) -> Tensor:
     """`keep_BN`, true where a patch is shown: the same places in every segment, so that a hidden patch cannot be copied
-    from the frame before. Which places follows from each clip's seed."""
+    from the frame before. Which places follows from each clip's seed; with weights, heavier ones are shown more often
+    (drawn one by one without replacement, by exponential races)."""
     shown = visible_per_segment(geometry, ratio)
     draws_BP = uniform(seeds_B, geometry.per_segment, stream="tube-mask")
+    if weight_BP is not None:
+        draws_BP = -torch.log1p(-draws_BP) / weight_BP.to(draws_BP.device).clamp_min(1e-9)
     place_BV = draws_BP.argsort(dim=1, stable=True)[:, :shown]
     keep_BP = torch.zeros_like(draws_BP, dtype=torch.bool).scatter_(1, place_BV, True)
     return keep_BP.repeat(1, geometry.segments)
+
+
+def motion_weights(clean_BTCHW: Tensor, geometry: Geometry) -> Tensor:
+    """[B, places]: how much a place moves over the clip above what most places do; a still one keeps a small weight, so
+    that a background is seen too."""
+    energy_BP = differences(clean_BTCHW, geometry).mean(dim=1).flatten(1)
+    moved_BP = (energy_BP - 1.5 * energy_BP.median(dim=1, keepdim=True).values).clamp_min(0)
+    return moved_BP / moved_BP.mean(dim=1, keepdim=True).clamp_min(1e-6) + STILL_WEIGHT
 
 
 def normalised_patches(pixels_BTCHW: Tensor, geometry: Geometry, *, eps: float = 1e-6) -> Tensor:
@@ -54,15 +66,6 @@ def normalised_patches(pixels_BTCHW: Tensor, geometry: Geometry, *, eps: float =
     channels = (rows.float() / scale).unflatten(-1, (geometry.channels, -1))
     centred = channels - channels.mean(dim=-1, keepdim=True)
     return (centred / (channels.std(dim=-1, keepdim=True) + eps)).flatten(-2)
-
-
-def motion_patches(pixels_BTCHW: Tensor, geometry: Geometry, *, still: float = STILL) -> Tensor:
-    """`target_BNP`: what of each patch changes over the clip: pixels less their mean over time, by the patch's own
-    deviation where that is well above `still`, and near zero in a background that stands still."""
-    scale = 255 if pixels_BTCHW.dtype == torch.uint8 else 1
-    pixels = pixels_BTCHW.float() / scale
-    rows = patches(pixels - pixels.mean(dim=1, keepdim=True), geometry)
-    return rows / (rows.square().mean(dim=-1, keepdim=True).sqrt() + still)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,21 +128,16 @@ def begin(model: nn.Module, encoder: VideoTransformer, *, seed: int, difference:
 
 
 class MaskedModel(nn.Module):
-    """`forward` gives the squared error on the hidden patches as a share of what painting nothing would cost.
-
-    The target `pixels` is VideoMAE's; with `motion` a background that stands still is worth nothing, whatever it shows.
-    """
+    """`forward` gives the squared error on the hidden patches as a share of what painting nothing would cost."""
 
     def __init__(
         self,
         encoder: VideoTransformer,
         shape: DecoderShape | None = None,
         *,
-        target: Target = "pixels",
         seed: int = 0,
     ) -> None:
         super().__init__()
-        self.target: Target = target
         if encoder.config.class_token:
             raise ValueError("masked modelling takes an encoder without a class token")
         self.encoder = encoder
@@ -153,6 +151,5 @@ class MaskedModel(nn.Module):
 
     def forward(self, view: View, keep_BN: Tensor) -> Tensor:
         painted_MP = self.decoder(self.encode(view, keep_BN), keep_BN)
-        make = normalised_patches if self.target == "pixels" else motion_patches
-        target_MP = make(view.pixels_BTCHW, self.encoder.geometry)[~keep_BN]
+        target_MP = normalised_patches(view.pixels_BTCHW, self.encoder.geometry)[~keep_BN]
         return (painted_MP.float() - target_MP).square().mean() / target_MP.square().mean().clamp_min(1e-8)

@@ -7,10 +7,13 @@ from typing import Any
 
 import torch
 
+from vidshift.models.layers import axes_sinusoid
 from vidshift.teachers.preprocess import CLIP_MEAN, CLIP_STD
 
 # CLIP begins at exp(logit_scale) = 1 / .07 and never lets it pass 100.
 FIRST_SCALE, LARGEST_SCALE = 1 / 0.07, 100.0
+# About as strong as the patches beside them are at first.
+FIRST_POSITIONS = 0.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +63,13 @@ class SmallClip:
         )
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            return CLIPModel(config)
+            model = CLIPModel(config)
+        side = self.image_size // self.patch
+        with torch.no_grad():
+            # Learned positions begin as sinusoids: from a draw of deviation .02 they are found last of all.
+            table = axes_sinusoid(1, side, side, self.width)
+            model.vision_model.embeddings.position_embedding.weight[1:] = FIRST_POSITIONS * table
+        return model
 
 
 def save_clip(folder: Path, model: Any, tokenizer: Any) -> None:
