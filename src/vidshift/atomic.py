@@ -11,7 +11,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """Gives a temporary name; when the block ends well, the file written there takes the place of `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # The suffix stays, since writers choose the format by it; the process id keeps two runs apart.
-    partial = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    partial = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
     try:
         yield partial
         with partial.open("rb+") as written:

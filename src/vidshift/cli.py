@@ -19,6 +19,7 @@ from vidshift.errors import UserError
 COMMANDS = (
     "adapt",
     "check",
+    "label",
     "evaluate",
     "predict",
     "compare",

@@ -1,6 +1,5 @@
 """What `vidshift cost` counts and writes; never how fast anything is."""
 
-import csv
 import io
 import json
 from dataclasses import replace
@@ -9,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from vidshift.bench import cost_table
+from vidshift.bench import cost_file, cost_table
 from vidshift.bench.cost import Costs, Row, estimate, measure, weigh_memory
+from vidshift.bench.cost_bars import bars, report
 from vidshift.bench.cost_plan import THEIRS, Case, Plan, make_plan
 from vidshift.bench.host import Host
 from vidshift.bench.subjects import Load, Precision
@@ -38,7 +38,7 @@ def plan(**changes: Any) -> Plan:
         "clock": "wall",
         "threads": 1,
         "reference": True,
-        "memory": False,
+        "parts": "forward,training",
         "device": "cpu",
     }
     return replace(make_plan(**(start | changes)), config=TINY)
@@ -103,14 +103,96 @@ def test_memory_counts_what_a_step_adds():
 
 def test_numbers_are_written_as_csv_and_json(costs: Costs, tmp_path: Path):
     for name in ("cost.csv", "cost.json"):
-        cost_table.save(costs, tmp_path / name)
-    with (tmp_path / "cost.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+        cost_file.save(costs, tmp_path / name)
+    rows = cost_file.read_csv(tmp_path / "cost.csv")
     read = json.loads((tmp_path / "cost.json").read_text())
     assert len(rows) == len(read["rows"]) == len(costs.rows)
-    assert [float(row["forward_s"]) for row in rows] == [row["forward_s"] for row in read["rows"]]
+    assert [row["forward_s"] for row in rows] == [row["forward_s"] for row in read["rows"]]
     assert rows[0]["host"] == str(costs.host)
     assert read["host"]["threads"] == 1
+    assert [bar["value"] for bar in read["bars"]] == [bar.value for bar in bars(rows)]
+
+
+def test_a_measurement_in_parts_is_one_table(tmp_path: Path):
+    """Each part writes its columns; joined they are what one run would have given."""
+    reducers = {"reducers": "lmft", "reference": False}
+    for part in ("forward", "training"):
+        cost_file.save(measure(plan(parts=part, **reducers), Quiet()), tmp_path / "cost.csv")
+    lines = cost_file.read_csv(tmp_path / "cost.csv")
+    assert [("forward_s" in line and line["forward_s"] is not None, line["step_s"] is not None) for line in lines] == [
+        (True, False),
+        (True, False),
+        (False, True),
+        (False, True),
+    ]
+    rows = cost_file.joined(lines)
+    assert [(row["reducer"], row["asked"]) for row in rows] == [("none", 1.0), ("lmft", 0.5)]
+    assert all(row["forward_s"] > 0 and row["step_s"] > 0 for row in rows)
+    measured = [bar.holds is not None for bar in bars(rows)]
+    assert measured == [False, True, True, True]  # nothing beside transformers' network
+    text = cost_table.markdown(lines)
+    assert text.count("| lmft |") == 2
+    assert text.count("not measured: ") == 1
+    assert text.count("Measured on ") == 1
+
+
+def test_runs_of_other_settings_are_not_joined(tmp_path: Path):
+    lines = cost_file.lines_of(measure(plan(parts="forward", reducers="none", reference=False), Quiet()))
+    others = [{**line, "batch": 16} for line in lines]
+    assert len(cost_file.joined([*lines, *others])) == 2
+    assert len(cost_file.settings([*lines, *others])) == 2
+
+
+def line(reducer: str, asked: float, **values: float) -> dict[str, Any]:
+    return {"precision": "float32", "reducer": reducer, "asked": asked, **values}
+
+
+def test_bars_tell_the_worst_and_whether_it_holds():
+    rows = [
+        line("none", 1.0, forward_over_transformers=1.02, choosing_share=0.0002),
+        line("random", 0.5, forward_over_flops=1.0, forward_over_transformers=0.6, choosing_share=0.001),
+        line("lmft", 0.5, forward_over_flops=1.08, choosing_share=0.002),
+        line("lmft", 0.25, forward_over_flops=1.07, choosing_share=0.003),
+    ]
+    found = {bar.what: bar for bar in bars(rows)}
+    assert [(bar.value, bar.holds) for bar in found.values()] == [
+        (1.02, False),
+        (1.08, False),
+        (1.07, True),
+        (None, None),
+        (None, None),
+        (0.003, True),
+    ]
+    assert [str(bar).partition(":")[0] for bar in found.values()][:4] == [
+        "DOES NOT HOLD",
+        "DOES NOT HOLD",
+        "holds",
+        "not measured",
+    ]
+    assert "highest of 2, with lmft" in str(list(found.values())[1])
+    said = report(rows)
+    assert said.count("DOES NOT HOLD") == 2
+    assert said.endswith("2 such limits were not measured in this run.")
+
+
+def test_memory_alone_times_nothing():
+    costs = measure(plan(parts="memory", reducers="none", reference=False), Quiet())
+    assert [(row.times, row.memory is not None) for row in costs.rows] == [({}, True)]
+    sections = cost_table.sections(cost_file.lines_of(costs))
+    assert [section.heads[-2:] for section in sections] == [("memory MiB", "peak MiB")]
+
+
+def test_a_load_without_a_pass_is_that_of_a_pass():
+    """The counts of a selection, and those that a pass really saw."""
+    from vidshift.bench.cost import Workbench
+    from vidshift.bench.subjects import Ours
+    from vidshift.models.flops import features_flops
+
+    subject = Workbench(plan()).subject(Case("motion", 0.5, "float32"))
+    assert isinstance(subject, Ours)
+    features = subject.vit.eval()(subject.view, reducer=subject.reducer)
+    assert subject.load().flops == features_flops(subject.vit.config, features)
+    assert len(set(features.trace[0])) > 1
 
 
 def test_tables_name_every_reducer_and_the_precision(costs: Costs):
@@ -118,10 +200,10 @@ def test_tables_name_every_reducer_and_the_precision(costs: Costs):
 
     written = io.StringIO()
     screen = Console(width=120, file=written)
-    for found in cost_table.tables(costs):
-        screen.print(found)
+    for section in cost_table.sections(cost_file.lines_of(costs)):
+        screen.print(section.title, section.table())
     text = written.getvalue()
-    for word in (THEIRS, "lmft", "float32", "bfloat16", "medians of 1 rounds"):
+    for word in (THEIRS, "lmft", "float32", "bfloat16", "medians of 1 interleaved rounds"):
         assert word in text
 
 
@@ -138,6 +220,8 @@ def test_an_estimate_grows_with_the_rounds():
         ({"size": 100}, "patches of 16"),
         ({"device": "tpu"}, "--device 'tpu'"),
         ({"kept": "2"}, "--kept '2'"),
+        ({"parts": "training,memroy"}, "did you mean 'memory'"),
+        ({"parts": ""}, "unknown part ''"),
     ],
 )
 def test_a_wrong_call_is_refused_before_anything_runs(changes: dict[str, Any], said: str):
@@ -149,4 +233,16 @@ def test_a_wrong_call_is_refused_before_anything_runs(changes: dict[str, Any], s
 def test_the_place_of_the_numbers_is_checked_first(tmp_path: Path):
     for path, said in ((tmp_path / "cost.txt", ".csv or .json"), (tmp_path / "no" / "cost.csv", "does not exist")):
         with pytest.raises(UserError, match=said):
-            cost_table.check_out(path)
+            cost_file.check_out(path)
+    (tmp_path / "cost.json").touch()
+    with pytest.raises(UserError, match=r"exists; remove it, or name a \.csv file"):
+        cost_file.check_out(tmp_path / "cost.json")
+
+
+@pytest.mark.parametrize("text", ["", "reducer,kept\nnone,1\n", "\x00"])
+def test_another_csv_is_not_added_to(text: str, tmp_path: Path):
+    (tmp_path / "other.csv").write_text(text)
+    with pytest.raises(UserError, match="is no CSV of `vidshift cost`"):
+        cost_file.check_out(tmp_path / "other.csv")
+    with pytest.raises(UserError, match=r"none\.csv' is not there"):
+        cost_file.read_csv(tmp_path / "none.csv")

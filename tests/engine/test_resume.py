@@ -18,11 +18,19 @@ Start = Callable[..., Ended]
 def start(nursery: Nursery, tiny_cache: Path, tiny_table: Path) -> Start:
     """Starts a run in a folder, or goes on with it."""
 
-    def begin(folder: Path, *, resume: bool = False, flags: dict[str, object] | None = None, **plan: object) -> Ended:
+    def begin(
+        folder: Path,
+        *,
+        resume: bool = False,
+        flags: dict[str, object] | None = None,
+        cache: Path = tiny_cache,
+        **plan: object,
+    ) -> Ended:
         if resume:
-            here = ["--cache", str(tiny_cache), "--workers", "1"]
+            here = ["--cache", str(cache), "--workers", "1"]
             return nursery.run(["adapt", "--resume", str(folder), *here], **plan)
-        return nursery.run(tiny_arguments(tiny_cache, tiny_table, out=folder, **(flags or {})), **plan)
+        given: dict[str, object] = {"cache": cache, **(flags or {})}
+        return nursery.run(tiny_arguments(tiny_cache, tiny_table, out=folder, **given), **plan)
 
     return begin
 
@@ -36,9 +44,14 @@ def reference(start: Start, tmp_path_factory: pytest.TempPathFactory) -> tuple[P
     return folder, ended.events
 
 
+def named(plan: dict[str, object]) -> str:
+    return f"{str(plan['call']).split(':')[1]}{plan['nth']}"
+
+
 @pytest.mark.parametrize(
     "plan",
     [
+        {"call": "vidshift.teachers.labelling:_label", "nth": 1},
         {"call": "vidshift.engine.adapt:write_table", "nth": 1},
         {"call": "vidshift.engine.train:learn", "nth": 4},
         {"call": "vidshift.engine.evaluate:test_view", "nth": 2},
@@ -46,7 +59,7 @@ def reference(start: Start, tmp_path_factory: pytest.TempPathFactory) -> tuple[P
         {"call": "vidshift.engine.adapt:predict_clips", "nth": 3},
         {"call": "vidshift.engine.adapt:write_json", "nth": 1},
     ],
-    ids=lambda plan: plan["call"].split(":")[1] + str(plan["nth"]),
+    ids=named,
 )
 def test_a_killed_run_goes_on_exactly(
     start: Start, reference: tuple[Path, int], tmp_path: Path, plan: dict[str, object]
@@ -55,6 +68,29 @@ def test_a_killed_run_goes_on_exactly(
     assert start(folder, **plan).status == -signal.SIGKILL
     ended = start(folder, resume=True)
     assert ended.status == 0, ended.err
+    assert_same_run(folder, reference[0])
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"call": "vidshift.data.stickworld.sealed:encode", "nth": 30},
+        {"call": "vidshift.data.clips:_fill", "nth": 3},
+    ],
+    ids=named,
+)
+def test_a_run_killed_while_it_draws_or_decodes_goes_on_exactly(
+    start: Start, reference: tuple[Path, int], tmp_path: Path, plan: dict[str, object]
+):
+    """Into a cache of its own: what an earlier run has drawn would hide it."""
+    folder, cache = tmp_path / "run", tmp_path / "cache"
+    assert start(folder, cache=cache, **plan).status == -signal.SIGKILL
+    assert [path.name for path in folder.iterdir() if not path.name.startswith(".")] == ["config.yaml"]
+    drawn = {path: path.stat().st_mtime_ns for path in cache.rglob("*.mp4")}
+    assert len(drawn) >= 29
+    ended = start(folder, cache=cache, resume=True)
+    assert ended.status == 0, ended.err
+    assert {path: path.stat().st_mtime_ns for path in drawn} == drawn
     assert_same_run(folder, reference[0])
 
 

@@ -36,7 +36,7 @@ def draw_tiny(cache: Path) -> Path:
     return table
 
 
-def tiny_arguments(cache: Path, table: Path, **flags: Any) -> list[str]:
+def tiny_arguments(cache: Path, table: Path, /, **flags: Any) -> list[str]:
     """`vidshift adapt` on the tiny domains; `flags` replace or add, None leaves out."""
     chosen: dict[str, Any] = {
         "backbone": cache / "tiny",

@@ -35,8 +35,8 @@ class Row:
     def is_full(self) -> bool:
         return self.case.reducer == "none"
 
-    def as_dict(self, full: "Row") -> dict[str, Any]:
-        """Flat numbers; ratios are to all tokens at the same precision."""
+    def as_dict(self, full: "Row", theirs: "Row | None" = None) -> dict[str, Any]:
+        """Flat numbers; ratios are to all tokens, and to transformers' network, at the same precision."""
         flops_ratio = self.load.flops.true / full.load.flops.true
         line: dict[str, Any] = {
             **asdict(self.case),
@@ -49,12 +49,16 @@ class Row:
         for part, spread in self.times.items():
             line |= {f"{part}_s": spread.median, f"{part}_low_s": spread.low, f"{part}_high_s": spread.high}
         for part in ("forward", "step"):
+            if part not in self.times:
+                continue
             ratio = self.times[part].median / full.times[part].median
             line |= {
                 f"{part}_clips_per_s": self.batch / self.times[part].median,
                 f"{part}_ratio": ratio,
                 f"{part}_over_flops": ratio / flops_ratio,
             }
+            if theirs is not None and theirs is not self:
+                line[f"{part}_over_transformers"] = self.times[part].median / theirs.times[part].median
         if "select" in self.times:
             chosen = self.times["select"].median + self.times["pack"].median
             line["choosing_share"] = chosen / full.times["forward"].median
@@ -71,7 +75,8 @@ class Costs:
 
     def lines(self) -> list[dict[str, Any]]:
         full = {row.case.precision: row for row in self.rows if row.is_full}
-        return [row.as_dict(full[row.case.precision]) for row in self.rows]
+        theirs = {row.case.precision: row for row in self.rows if row.case.reducer == THEIRS}
+        return [row.as_dict(full[row.case.precision], theirs.get(row.case.precision)) for row in self.rows]
 
 
 class Workbench:
@@ -103,11 +108,13 @@ def measure(plan: Plan, console: Console) -> Costs:
     subjects = [bench.subject(case) for case in cases]
     loads = [subject.load() for subject in subjects]
     console.say(f"{len(cases)} rows, {plan.rounds} rounds and a warm-up: about {_said(estimate(plan, loads))}.")
-    memories = _memories(plan, cases, console) if plan.memory else [None] * len(cases)
-    clock = Clock(plan.clock, device)
-    with console.task("rounds", len(cases) * (plan.rounds + 1)) as task:
-        works = [lambda subject=subject: subject.measure(clock) for subject in subjects]
-        times = interleave(works, rounds=plan.rounds, tick=task.update)
+    memories = _memories(plan, cases, console) if "memory" in plan.parts else [None] * len(cases)
+    times = [dict[str, Spread]() for _ in cases]
+    if plan.timed_parts:
+        clock = Clock(plan.clock, device)
+        works = [lambda subject=subject: subject.measure(clock, plan.timed_parts) for subject in subjects]
+        with console.task("rounds", len(cases) * (plan.rounds + 1)) as task:
+            times = interleave(works, rounds=plan.rounds, tick=task.update)
     rows = [
         Row(case, load, spent, plan.batch, memory)
         for case, load, spent, memory in zip(cases, loads, times, memories, strict=True)
@@ -116,15 +123,16 @@ def measure(plan: Plan, console: Console) -> Costs:
 
 
 def estimate(plan: Plan, loads: Sequence[Load]) -> float:
-    """Seconds, from the FLOPs and the speed of a matrix product: a forward pass and a step in each round, two steps
-    and the start of a process for memory."""
+    """Seconds, from the FLOPs and the speed of a matrix product: a forward pass, a step or both in each round, two
+    steps and the start of a process for memory."""
     rates = {name: matmul_rate(getattr(torch, name), plan.torch_device) for name in plan.precisions}
-    passes = (1 + STEP_FORWARDS) * (plan.rounds + 1) + (2 * STEP_FORWARDS if plan.memory else 0)
+    each = ("forward" in plan.parts) + STEP_FORWARDS * ("training" in plan.parts)
+    passes = each * (plan.rounds + 1) + 2 * STEP_FORWARDS * ("memory" in plan.parts)
     computing = sum(
         passes * plan.batch * load.flops.true / (rates[case.precision] * EFFICIENCY)
         for case, load in zip(plan.cases(), loads, strict=True)
     )
-    return computing + (0.5 * len(loads) if plan.memory else 0)
+    return computing + 0.5 * len(loads) * ("memory" in plan.parts)
 
 
 def _said(seconds: float) -> str:

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 
 from vidshift.bench.clips import drawn_view, filmed_view
 from vidshift.bench.settings import cases, options_of, parse_kept
-from vidshift.bench.subjects import Precision
+from vidshift.bench.subjects import Part, Precision
 from vidshift.bench.timing import ClockKind
 from vidshift.data.view import View
 from vidshift.engine.backbone import Backbone, open_backbone
-from vidshift.errors import UserError
+from vidshift.errors import UserError, unknown
 from vidshift.models.config import VitConfig
 
 THEIRS = "transformers"
@@ -41,7 +41,7 @@ class Plan:
     rounds: int
     videos: Sequence[Path] = ()
     reference: bool = True
-    memory: bool = True
+    parts: Sequence[Part] = get_args(Part)
     device: str = "cpu"
     clock: ClockKind = "wall"
     threads: int = 1
@@ -50,6 +50,10 @@ class Plan:
     @property
     def torch_device(self) -> torch.device:
         return torch.device(self.device)
+
+    @property
+    def timed_parts(self) -> list[Part]:
+        return [part for part in self.parts if part != "memory"]
 
     def view(self) -> View:
         geometry = self.config.geometry
@@ -77,7 +81,7 @@ def make_plan(
     clock: ClockKind,
     threads: int | None,
     reference: bool,
-    memory: bool,
+    parts: str,
     device: str,
 ) -> Plan:
     for name, value in (("batch", batch), ("rounds", rounds), ("frames", frames), ("size", size), ("threads", threads)):
@@ -86,6 +90,7 @@ def make_plan(
     names = [name.strip() for name in reducers.split(",") if name.strip()]
     for name in names:
         options_of(name)  # refuses unknown names
+    asked = parse_parts(parts)
     _check_device(device)
     opened = open_backbone(backbone, frames=frames)
     precisions: dict[str, tuple[Precision, ...]] = {"both": ("float32", "bfloat16"), "float32": ("float32",)}
@@ -99,11 +104,21 @@ def make_plan(
         rounds=rounds,
         videos=tuple(videos),
         reference=reference,
-        memory=memory,
+        parts=asked,
         device=device,
         clock=clock,
         threads=threads or torch.get_num_threads(),
     )
+
+
+def parse_parts(text: str) -> tuple[Part, ...]:
+    """`"forward,training"` in the order in which they are measured."""
+    known: tuple[Part, ...] = get_args(Part)
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names or [text]:
+        if name not in known:
+            raise unknown("part", name, known)
+    return tuple(part for part in known if part in names)
 
 
 def _check_device(device: str) -> None:

@@ -1,6 +1,6 @@
 """What is measured: our network with one reducer, or the network of transformers, each with the same few acts."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,12 +13,13 @@ from vidshift.bench.clips import training_seeds
 from vidshift.bench.timing import Clock
 from vidshift.data.view import View
 from vidshift.models.config import VitConfig
-from vidshift.models.flops import Flops, features_flops, full_flops
+from vidshift.models.flops import Flops, features_flops, full_flops, mean_flops
 from vidshift.models.vit import VideoTransformer
-from vidshift.tokens.base import Reducer, Reward
+from vidshift.tokens.base import Reducer, Reward, Selection
 from vidshift.tokens.pack import pack
 
 Precision = Literal["float32", "bfloat16"]
+Part = Literal["forward", "training", "memory"]
 CLASSES = 8
 TINY_LR = 1e-6  # the optimizer really steps, and the network stays what it is
 
@@ -65,13 +66,16 @@ class Subject:
         self.backward()
         self.optimize()
 
-    def measure(self, clock: Clock) -> Mapping[str, float]:
-        """Seconds of each part, once."""
-        times = {"forward": clock.time(self.forward)}
-        self.optimizer.zero_grad(set_to_none=True)
-        times["step"] = clock.time(self.backward)
-        times["optimizer"] = clock.time(self.optimize)
-        self.optimizer.zero_grad(set_to_none=True)
+    def measure(self, clock: Clock, parts: Collection[Part]) -> Mapping[str, float]:
+        """Seconds of what was asked for, once."""
+        times: dict[str, float] = {}
+        if "forward" in parts:
+            times["forward"] = clock.time(self.forward)
+        if "training" in parts:
+            self.optimizer.zero_grad(set_to_none=True)
+            times["step"] = clock.time(self.backward)
+            times["optimizer"] = clock.time(self.optimize)
+            self.optimizer.zero_grad(set_to_none=True)
         return times
 
     def autocast(self) -> AbstractContextManager[Any]:
@@ -99,24 +103,33 @@ class Ours(Subject):
 
     @torch.no_grad()
     def load(self) -> Load:
+        """Without a pass where the selection alone says how many tokens every block sees."""
         self.net.eval()
         with self.autocast():
-            features = self.vit(self.view, reducer=self.reducer)
-        return Load(sum(features.trace[0]) / len(self.view), features_flops(self.vit.config, features))
+            selection = self.select()
+            if self.reducer.reduces_inside or selection.merged_BN is not None:
+                features = self.vit(self.view, reducer=self.reducer, selection=selection)
+                return Load(sum(features.trace[0]) / len(self.view), features_flops(self.vit.config, features))
+        kept_B: list[int] = selection.kept_B.tolist()
+        return Load(sum(kept_B) / len(kept_B), mean_flops(self.vit.config, [kept_B]))
+
+    def select(self) -> Selection:
+        seeds_B = training_seeds(self.view)
+        return self.reducer.select(self.view, self.vit.geometry, seeds_B=seeds_B, training=False, net=self.vit)
 
     @torch.no_grad()
     def choose(self, clock: Clock) -> Mapping[str, float]:
         self.net.eval()
-        geometry, seeds_B = self.vit.geometry, training_seeds(self.view)
         begun = clock.now()
         with self.autocast():
-            selection = self.reducer.select(self.view, geometry, seeds_B=seeds_B, training=False, net=self.vit)
+            selection = self.select()
         selected = clock.now()
-        pack(self.view, selection, geometry)
+        pack(self.view, selection, self.vit.geometry)
         return {"select": selected - begun, "pack": clock.now() - selected}
 
-    def measure(self, clock: Clock) -> Mapping[str, float]:
-        return {**self.choose(clock), **super().measure(clock)}
+    def measure(self, clock: Clock, parts: Collection[Part]) -> Mapping[str, float]:
+        chosen = self.choose(clock) if "forward" in parts else {}
+        return {**chosen, **super().measure(clock, parts)}
 
 
 class Theirs(Subject):

@@ -33,6 +33,10 @@ def adapt(
     reducer_option: Annotated[
         tuple[str, ...], Parameter(negative="", help="NAME=VALUE of the reducer, such as keep=0.3.", show_default=False)
     ] = (),
+    policy: Annotated[
+        Literal["paper", "paired"] | None,
+        Parameter(help="How `lmft` learns its threshold: as printed, or our own.", show_default=lambda _: "paper"),
+    ] = None,
     teacher: Annotated[str | None, _setting("teacher", "Who guesses the target's labels; a table file too.")] = None,
     gamma: Annotated[float | None, _setting("gamma", "Guesses at or below this confidence are not used.")] = None,
     backbone: Annotated[str | None, _setting("backbone", "The network and its pretrained weights.")] = None,
@@ -91,9 +95,10 @@ def adapt(
     names = ("source", "target", "method", "reducer", "teacher", "gamma", "backbone", "variant", "frames", "epochs")
     names += ("batch", "lr", "seed", "checkpoint", "precision", "transductive", "unlabelled")
     here = locals()
+    of_reducer = reducer_option if policy is None else (*reducer_option, f"policy={policy}")
     finished = start(
         {name: here[name] for name in names if here[name] is not None},
-        pairs={"backbone": backbone_option, "method": method_option, "reducer": reducer_option, "set": set, "map": map},
+        pairs={"backbone": backbone_option, "method": method_option, "reducer": of_reducer, "set": set, "map": map},
         out=out,
         resume=resume,
         cache=cache,

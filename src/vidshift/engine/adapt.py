@@ -1,7 +1,7 @@
 """The main job: two domains in; a teacher's guesses, an adapted model and an honest report out."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,15 @@ from vidshift.engine.config import RunConfig
 from vidshift.engine.console import Console
 from vidshift.engine.domains import Domains, open_domains
 from vidshift.engine.evaluate import Score, predict_clips, score
-from vidshift.engine.files import claimed, remove_leftovers, write_json, write_text
+from vidshift.engine.files import (
+    LOCK,
+    claimed,
+    missing_folders,
+    remove_leftovers,
+    take_back,
+    write_json,
+    write_text,
+)
 from vidshift.engine.model import export_model
 from vidshift.engine.outcomes import read_hits, write_predictions
 from vidshift.engine.prepare import (
@@ -96,7 +104,8 @@ class Finished:
 class Adapt:
     """One run, from configuration to summary; `run` goes on from whatever a killed one has left.
 
-    Everything that can be wrong with a call is found out before the first byte is written to the run's folder.
+    Everything that can be wrong with a call is found out while nothing but its configuration is in the run's folder,
+    and then that is removed again.
     """
 
     def __init__(self, config: RunConfig, place: Place, console: Console) -> None:
@@ -112,18 +121,29 @@ class Adapt:
         done = read_summary(folder)
         if done is not None:
             return Finished(self.place, done, read_hits(folder / PREDICTIONS), anew=False)
-        looked = self._look()
+        missing = missing_folders(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with claimed(folder):
             remove_leftovers(folder)
-            if not (folder / CONFIG).exists():
+            fresh = not (folder / CONFIG).exists()
+            if fresh:
                 write_text(folder / CONFIG, self.config.as_yaml())
             try:
+                looked = self._look_first(missing) if fresh else self._look()
                 return self._work(Prepared(looked, self._teach(looked)))
             except KeyboardInterrupt:
                 raise Interrupted(
                     f"stopped: go on with `vidshift adapt --resume {folder}`, which repeats only what was not saved."
                 ) from None
+
+    def _look_first(self, missing: Sequence[Path]) -> Looked:
+        """A call that is refused leaves nothing behind; one that is killed while it draws or decodes can be resumed."""
+        folder = self.place.folder
+        try:
+            return self._look()
+        except Exception:
+            take_back((folder / CONFIG, folder / LOCK), missing)
+            raise
 
     def prepare(self) -> Prepared:
         """Everything before training; what is there already is used again."""

@@ -2,9 +2,10 @@
 
 import json
 import os
+import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def remove_leftovers(folder: Path) -> None:
             shutil.rmtree(old)
         else:
             os.replace(old, folder / name)
-    for leftover in folder.glob(".*.partial"):
+    for leftover in filter(_half_written, folder.iterdir()):
         if leftover.is_dir():
             shutil.rmtree(leftover)
         else:
@@ -75,7 +76,26 @@ def remove_leftovers(folder: Path) -> None:
 
 def is_leftover(path: Path) -> bool:
     """Whether a path in a run's folder is only ours to clean up: the claim, or something half written."""
-    return path.name == LOCK or (path.name.startswith(".") and path.name.endswith(".partial"))
+    return path.name == LOCK or _half_written(path)
+
+
+def _half_written(path: Path) -> bool:
+    """By its temporary name: `.NAME.PID.partial`, with a suffix behind it where a writer chooses the format by it."""
+    return re.fullmatch(r"\..+\.\d+\.partial(\.\w+)?", path.name) is not None
+
+
+def missing_folders(folder: Path) -> list[Path]:
+    """What `mkdir` would make, the innermost first."""
+    return [path for path in (folder, *folder.parents) if not path.exists()]
+
+
+def take_back(files: Iterable[Path], folders: Iterable[Path]) -> None:
+    """Removes what a refused call had made; a folder in which anything else has appeared meanwhile stays."""
+    for path in files:
+        path.unlink(missing_ok=True)
+    for path in folders:
+        with suppress(OSError):
+            path.rmdir()
 
 
 @contextmanager

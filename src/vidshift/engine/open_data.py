@@ -12,6 +12,7 @@ def open_data(
     spec: str,
     *,
     root: Path | None = None,
+    unlabelled: bool = False,
     split: str = "train",
     variant: str = "",
     data_seed: int = 0,
@@ -23,7 +24,7 @@ def open_data(
     """All videos of a data set; of a built-in domain one split, `count` clips or as many as it has, drawn first where
     they are not in the cache."""
     if not is_built_in(spec):
-        return read(spec, root=root, cache=cache)
+        return read(spec, root=root, unlabelled=unlabelled, cache=cache)
     from vidshift.data.stickworld.build import SIZES, build
     from vidshift.data.stickworld.variant import Variant
 

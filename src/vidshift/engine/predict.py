@@ -1,5 +1,6 @@
 """A trained model on anybody's videos: files, folders, and long videos by windows."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -192,6 +193,18 @@ def parts_of(path: Path, seconds: float | None, *, window: float | None = None, 
     return [Row(id=f"{path}@{start:g}", path=path, start=start, end=end) for start, end in parts]
 
 
+def check_windows(window: float | None, hop: float | None) -> None:
+    """A wrong number is said before anything is decoded."""
+    if window is not None and not 0 <= window < math.inf:
+        raise UserError(f"--window cannot be {window:g}; accepted: seconds, or 0 for whole videos.", usage=True)
+    if hop is not None and not 0 < hop < math.inf:
+        raise UserError(f"--hop cannot be {hop:g}; accepted: seconds above 0.", usage=True)
+    if hop is not None and window == 0:
+        raise UserError(
+            "--hop needs windows, and --window 0 takes each video whole; leave one of them out.", usage=True
+        )
+
+
 def videos_in(places: Iterable[Path | str]) -> list[Path]:
     """Files as they are named, and below each folder whatever has the name of a video, sorted."""
     found: list[Path] = []
@@ -208,4 +221,4 @@ def videos_in(places: Iterable[Path | str]) -> list[Path]:
     return found
 
 
-__all__ = ["Failure", "Guess", "Predictor", "parts_of", "videos_in"]
+__all__ = ["Failure", "Guess", "Predictor", "check_windows", "parts_of", "videos_in"]

@@ -70,10 +70,14 @@ def save_state(
         (partial / STATE).write_text(json.dumps(content, indent=2))
 
     _write(path, fill)
-    for other in sorted(folder.glob("step-*")):
+    _remove_others(path)
+    return path
+
+
+def _remove_others(path: Path) -> None:
+    for other in sorted(path.parent.glob("step-*")):
         if other != path:
             shutil.rmtree(other)
-    return path
 
 
 def save_best(path: Path, module: nn.Module, reducer: Mapping[str, Any], best: Mapping[str, Any]) -> None:
@@ -126,7 +130,9 @@ def load_state(folder: Path) -> Saved | None:
         content = _content(path)
         weights = load_file(path / WEIGHTS)
         optimizer = load_file(path / OPTIMIZER)
-        return Saved(Position(**content["position"]), content["reducer"], weights, optimizer)
+        saved = Saved(Position(**content["position"]), content["reducer"], weights, optimizer)
+    _remove_others(path)  # a process killed right after saving has left the one before
+    return saved
 
 
 def load_best(path: Path) -> tuple[Mapping[str, Any], Mapping[str, Tensor]]:

@@ -10,7 +10,7 @@ import torch
 
 from vidshift.data.manifest import Manifest
 from vidshift.engine.domains import Domains
-from vidshift.engine.evaluate import Predictions, score
+from vidshift.engine.evaluate import Predictions, Score, score
 from vidshift.engine.teach import Taught
 from vidshift.errors import UserError
 from vidshift.models.config import VitConfig
@@ -70,7 +70,7 @@ def teacher_summary(taught: Taught | None, domains: Domains, *, name: str, gamma
     return {
         "name": name,
         "accuracy": table_accuracy(table, domains.target_truth, domains.classes),
-        "kept_accuracy": table_accuracy(_kept_rows(table), domains.target_truth, domains.classes),
+        "kept_accuracy": table_accuracy(kept_rows(table), domains.target_truth, domains.classes),
         "coverage": taught.report.coverage,
         "gamma": gamma,
     }
@@ -78,14 +78,21 @@ def teacher_summary(taught: Taught | None, domains: Domains, *, name: str, gamma
 
 def table_accuracy(table: TeacherTable, truth: Manifest, classes: tuple[str, ...]) -> float | None:
     """How often a teacher table is right, where labels exist to tell."""
+    found = table_score(table, truth, classes)
+    return None if found is None else found.accuracy
+
+
+def table_score(table: TeacherTable, truth: Manifest, classes: tuple[str, ...]) -> Score | None:
+    """A teacher table against labels; None where there are none, or the table is empty."""
     if not truth.labelled or not len(table):
         return None
     probabilities_NK = torch.zeros(len(table), len(classes))
     probabilities_NK[torch.arange(len(table)), torch.from_numpy(table.label_N)] = 1.0
-    return score(table.ids, probabilities_NK, truth, classes).accuracy
+    return score(table.ids, probabilities_NK, truth, classes)
 
 
-def _kept_rows(table: TeacherTable) -> TeacherTable:
+def kept_rows(table: TeacherTable) -> TeacherTable:
+    """The rows that the filter keeps."""
     kept = [] if table.kept_N is None else [name for name, keep in zip(table.ids, table.kept_N, strict=True) if keep]
     return table.for_ids(kept) if kept else replace(table, ids=(), labels=())
 

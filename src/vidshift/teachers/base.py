@@ -45,8 +45,15 @@ class Teacher(Protocol):
 
 teachers: Registry[Teacher] = Registry("teacher", "vidshift.teachers")
 
-# `source` is the source model as a weak teacher: it needs a trained run, so the engine makes it.
-KINDS = ("stick", "clip", "clip:FOLDER-or-HUB-ID", "source", "a table such as labels.parquet or labels.csv")
+# `source` is the source model as a weak teacher: it needs a trained run (`source:RUN`), so the engine makes it.
+KINDS = (
+    "stick",
+    "clip",
+    "clip:FOLDER-or-HUB-ID",
+    "source",
+    "source:RUN",
+    "a table such as labels.parquet or labels.csv",
+)
 TABLE_SUFFIXES = (".parquet", ".csv", ".tsv")
 
 
@@ -59,11 +66,11 @@ class TeacherSpec:
 
     @staticmethod
     def parse(text: str) -> "TeacherSpec":
-        """`stick`, `clip`, `clip:WHERE`, `source`, `table:FILE`, or the name of a table file."""
+        """`stick`, `clip`, `clip:WHERE`, `source`, `source:RUN`, `table:FILE`, or the name of a table file."""
         if text.lower().endswith(TABLE_SUFFIXES) and not text.startswith("table:"):
             return TeacherSpec("table", text)
         kind, separator, where = text.partition(":")
-        if kind not in ("stick", "clip", "source", "table") or (kind in ("stick", "source") and separator):
+        if kind not in ("stick", "clip", "source", "table") or (kind == "stick" and separator):
             if Path(text).exists():
                 raise UserError(
                     f"{text!r} is neither a teacher nor a table; accepted: {', '.join(KINDS)}; "

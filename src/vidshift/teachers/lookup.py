@@ -22,6 +22,10 @@ class TableTeacher:
         self.table = table if table is not None else read_table(Path(str(where)))
         self._rows = {name: row for row, name in enumerate(self.table.ids)}
 
+    def fitted(self, ids: Sequence[str], classes: Sequence[str], *, origin: str) -> "TableTeacher":
+        """The same teacher in the words of a run and under its ids, or an error where nothing of it fits."""
+        return TableTeacher(table=self.table.for_classes(classes, origin=origin).for_ids(ids, origin=origin))
+
     @property
     def card(self) -> Card:
         return self.table.card

@@ -33,4 +33,6 @@ def open_teacher(
         from vidshift.teachers.lookup import TableTeacher
 
         return TableTeacher(where=Path(str(spec.where)))
-    raise UserError("the teacher `source` needs a model trained on the source first; train it with `vidshift adapt`.")
+    raise UserError(
+        "the teacher `source` is a trained run: `vidshift adapt --teacher source` makes it, source:RUN names one."
+    )

@@ -109,12 +109,17 @@ class TeacherTable:
         )
 
     def probabilities(self) -> NDArray[np.float32]:
-        """`probs_NK` as stored, else the confidence on the label and the rest shared by the other classes."""
-        if self.probs_NK is not None:
-            return self.probs_NK
+        """`probs_NK` as stored, else the confidence on the label and the rest shared by the other classes.
+
+        So it is, too, for a row that somebody has corrected: one whose label is not what its probabilities say.
+        """
         others = max(len(self.classes) - 1, 1)
         probs = np.repeat(((1 - self.confidence_N) / others)[:, None], len(self.classes), axis=1)
         probs[np.arange(len(self)), self.label_N] = self.confidence_N
+        if self.probs_NK is not None:
+            said_N = self.probs_NK[np.arange(len(self)), self.label_N]
+            agrees_N = (said_N == self.probs_NK.max(axis=1)) & (said_N == self.confidence_N)
+            probs[agrees_N] = self.probs_NK[agrees_N]
         return probs.astype(np.float32)
 
     def __repr__(self) -> str:

@@ -34,14 +34,14 @@ def test_the_same_draw_gives_the_same_caption():
 
 def test_the_prompt_is_one_caption_among_many():
     times = Counter(captions(SEEN))
-    assert 0.2 < times["a video of a person walking"] / 2000 < 0.35
-    assert len(times) > 300
+    assert 0.45 < times["a video of a person walking"] / 2000 < 0.6
+    assert len(times) > 150
 
 
 def test_some_captions_do_not_name_the_action():
     words = ("walking", "strolling", "taking a walk", "going on foot")
     silent = [text for text in captions(SEEN) if not any(word in text for word in words)]
-    assert 0.15 < len(silent) / 2000 < 0.35
+    assert 0.05 < len(silent) / 2000 < 0.15
     # They are no use without something else in them.
     assert all(any(word in text for word in ("park", "orange", "cup", "flag")) for text in silent)
 
@@ -51,7 +51,7 @@ def test_each_action_is_named_in_the_teachers_words_and_in_others(action):
 
     found = captions(replace(SEEN, action=action, motion=action), 500)
     own = sum(WORDINGS[action] in text for text in found)
-    assert 150 < own < 400
+    assert 250 < own < 450
     # No caption says another action, except that one may be part of another's words.
     for other in set(ACTIONS) - {action}:
         if WORDINGS[other] not in ("pushing something", "picking something up"):

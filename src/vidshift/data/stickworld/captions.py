@@ -42,7 +42,7 @@ _BESIDE = ("next to {}", "beside {}", "near {}", "with {} in the background", "b
 _PREPOSITIONS = {"beach": "on", "road": "on", "square": "on", "stage": "on", "station": "at", "pool": "at"}
 
 # How often a caption is just the prompt, names the action among other things, or does not name it.
-_PROMPT, _ACTION = 0.25, 0.5
+_PROMPT, _ACTION = 0.5, 0.4
 
 
 def caption(description: Description, rng: Generator) -> str:
@@ -77,7 +77,7 @@ def _details(description: Description, rng: Generator, *, at_least: int) -> dict
         said["held"] = _pick(rng, ("holding {}", "with {} in one hand", "carrying {}")).format(f"a {description.held}")
     if description.cue is not None:
         said["beside"] = _pick(rng, _BESIDE).format(description.cue)
-    chances = {"shirt": 0.35, "place": 0.5, "held": 0.25, "beside": 0.5}
+    chances = {"shirt": 0.2, "place": 0.3, "held": 0.15, "beside": 0.3}
     kept = {name: words for name, words in said.items() if rng.random() < chances[name]}
     if len(kept) < at_least:
         name = _pick(rng, tuple(said))

@@ -84,9 +84,14 @@ class LearnedThreshold(Reducer):
     def select(
         self, view: View, geometry: Geometry, *, seeds_B: Tensor, training: bool, net: Probe | None
     ) -> Selection:
-        drawn = self._probed or (self._drawn if training and self.fixed is None else None)
-        threshold = drawn.tau if drawn else self.threshold
+        trying = self._probed is not None or (training and self.fixed is None)
+        threshold = self.drawn_threshold if trying else self.threshold
         return select_above(view, geometry, threshold=threshold, floor=self.floor)
+
+    @property
+    def drawn_threshold(self) -> float:
+        """The threshold of this update's training pass, and within a probe the one that is being tried."""
+        return (self._probed or self._drawn).tau
 
     @property
     def wants_probe(self) -> bool:
