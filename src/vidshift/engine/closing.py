@@ -3,22 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
-from vidshift.engine.adapt import Finished
+from vidshift.engine.adapt import CONFIG, Finished
+from vidshift.engine.config import load_config
+from vidshift.engine.expected import Expected, expected
 
 
 def closing(finished: Finished) -> str:
     """What stands on the screen when `vidshift adapt` is done."""
     folder, summary = finished.place.folder, finished.summary
     lines = [] if finished.anew else [f"The run in {folder} was finished before; nothing is changed."]
-    lines += ["", *table_lines(summary), ""]
+    lines += ["", *table_lines(summary, expected(load_config(folder / CONFIG))), ""]
     lines += [f"Note: {warning}" for warning in summary.get("warnings", ())]
     lines.append(f"The run: {folder}")
     lines += _next(folder, summary)
     return "\n".join(lines)
 
 
-def table_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The short table: what and how much."""
+def table_rows(summary: Mapping[str, Any], told: Expected | None = None) -> list[tuple[str, str]]:
+    """The short table: what and how much, and what the study found for this setting."""
     target, kept, flops = summary["target"], summary["kept_ratio"], summary["flops_per_clip"]
     teacher, seconds = summary.get("teacher"), summary["seconds"]
     rows: list[tuple[str, str]] = []
@@ -36,6 +38,8 @@ def table_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
         if target["found"] < target["expected"]:
             counted += f", {target['expected'] - target['found']} more unreadable"
         rows.append((named, f"{_percent(target['accuracy'])} of the target ({counted}){_marks(summary)}"))
+    if told is not None:
+        rows.append(("the same in the study", str(told)))
     rows.append(("source validation", _percent(summary["source_validation"]["accuracy"])))
     if kept["target"] is not None:
         threshold = f", threshold {summary['threshold']:.4f}" if summary.get("threshold") is not None else ""
@@ -50,8 +54,8 @@ def table_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
-def table_lines(summary: Mapping[str, Any]) -> list[str]:
-    rows = table_rows(summary)
+def table_lines(summary: Mapping[str, Any], told: Expected | None = None) -> list[str]:
+    rows = table_rows(summary, told)
     width = max(len(name) for name, _ in rows)
     return [f"  {name:<{width}}  {value}" for name, value in rows]
 
