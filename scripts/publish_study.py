@@ -1,4 +1,6 @@
-"""Puts what the study found for the default setting into the package: `python scripts/publish_study.py docs/study/results.jsonl`.
+"""Puts what the study found for the default setting into the package.
+
+    python scripts/publish_study.py docs/study/results.jsonl
 
 `vidshift adapt` shows it beside its own numbers, so that one run is not taken for more than it is.
 """
