@@ -1,10 +1,11 @@
-"""The signal-to-noise ratios of docs/method.md: `python scripts/measure_policy.py`.
+"""The signal-to-noise ratios of docs/method.md: `python scripts/measure_policy.py`, with `--network` on a network too.
 
 How much of one update's gradient of the policy is signal: |mean| / deviation over many updates at which the policy
 stands still, so that all of them estimate the same gradient. Everything is drawn from seeds, on built-in clips.
 """
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -198,9 +199,10 @@ def main() -> None:
     print("|mean| / deviation of one update's gradient with respect to mu, with its standard error")
     for slope in SLOPES:
         report(f"toy, slope {slope:g}", Toy(domains, slope).gradient)
-    data = data_of(domains)
-    weights = trained(data)
-    report(f"network, {TRAINED_STEPS} steps in", partial(network_gradient, data, weights))
+    if "--network" in sys.argv[1:]:
+        data = data_of(domains)
+        weights = trained(data)
+        report(f"network, {TRAINED_STEPS} steps in", partial(network_gradient, data, weights))
 
 
 if __name__ == "__main__":
