@@ -1,76 +1,62 @@
-from pathlib import Path
+"""The teacher table: filter, words, ids and probabilities."""
 
 import numpy as np
 import pytest
 
 from vidshift.errors import UserError
-from vidshift.teachers.base import Card, TeacherSpec
+from vidshift.teachers.base import Card
 from vidshift.teachers.table import TeacherTable
-from vidshift.teachers.table_file import read_table, write_table
 
-PROBS = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.4, 0.35, 0.25]], np.float32)
-
-
-def made(gamma: float = 0.5) -> TeacherTable:
-    card = Card(teacher="clip", prompt="a {class}", temperature=100.0)
-    return TeacherTable.make(("x/a", "x/b", "y/c"), ("walk", "run", "wave"), PROBS, card=card, gamma=gamma)
+CLASSES = ("run", "walk", "wave")
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv"])
-def test_a_table_comes_back_as_it_was_written(tmp_path: Path, suffix: str):
-    write_table(made(), tmp_path / f"t{suffix}")
-    back = read_table(tmp_path / f"t{suffix}", classes=("walk", "run", "wave"))
-    assert (back.ids, back.labels, back.card.prompt) == (made().ids, ("walk", "wave", "walk"), "a {class}")
-    np.testing.assert_array_equal(back.probabilities(), PROBS)
-    assert back.kept_N is not None
-    assert back.kept_N.tolist() == [True, True, False]
+def make(probs: list[list[float]], gamma: float = 0.8) -> TeacherTable:
+    ids = [f"v{k}" for k in range(len(probs))]
+    return TeacherTable.make(ids, CLASSES, np.array(probs, np.float32), card=Card(teacher="t"), gamma=gamma)
 
 
-def test_a_label_corrected_by_hand_counts_and_so_does_its_confidence(tmp_path: Path):
-    path = tmp_path / "t.csv"
-    write_table(made(), path)
-    lines = path.read_text().splitlines()
-    lines[1] = lines[1].replace("x/a,walk,0.7", "x/a,run,1")
-    lines[2] = lines[2].replace("x/b,wave,0.6", "x/b,wave,0.9")
-    path.write_text("\n".join(lines))
-    table = read_table(path, classes=("wave", "run", "walk"))
-    assert table.labels == ("run", "wave", "walk")
-    np.testing.assert_allclose(table.probabilities(), [[0, 1, 0], [0.9, 0.05, 0.05], [0.25, 0.35, 0.4]], atol=1e-6)
+def kept(table: TeacherTable) -> list[bool]:
+    assert table.kept_N is not None
+    return table.kept_N.tolist()
 
 
 def test_the_filter_is_strict():
-    table = TeacherTable.make(("a",), ("x", "y"), np.array([[0.75, 0.25]], np.float32), card=Card(teacher="t"), gamma=0)
-    assert [bool(table.filter(gamma).kept_N.any()) for gamma in (0.7, 0.75, 0.8)] == [True, False, False]  # pyright: ignore
+    table = make([[0.75, 0.25, 0], [0.8125, 0.1875, 0], [1, 0, 0]])
+    assert kept(table.filter(0.75)) == [False, True, True]
+    assert kept(table.filter(1.0)) == [False, False, False]
+    assert kept(table.filter(0.0)) == [True, True, True]
+    with pytest.raises(UserError, match=r"gamma 1\.5"):
+        table.filter(1.5)
 
 
-def test_ids_fit_with_an_extension_and_with_backslashes_and_nothing_is_guessed():
+def test_a_clip_that_could_not_be_seen_is_left_out():
+    table = make([[0.9, 0.1, 0], [np.nan] * 3, [0, 0.1, 0.9]])
+    assert (table.ids, table.labels) == (("v0", "v2"), ("run", "wave"))
+    assert table.label_N.tolist() == [0, 2]
+
+
+def test_words_and_order_of_another_run():
+    table = make([[0.9, 0.1, 0], [0, 0.2, 0.8]]).for_classes(("Wave", "RUN", "walk"))
+    assert table.labels == ("RUN", "Wave")
+    assert table.label_N.tolist() == [1, 0]
+    assert table.probabilities()[1].tolist() == pytest.approx([0.8, 0, 0.2])
+    with pytest.raises(UserError, match=r"the label 'Wave'.*did you mean 'weave'"):
+        table.for_classes(("run", "walk", "weave"))
+
+
+def test_ids_are_found_with_extensions_and_backslashes_but_never_guessed():
     table = TeacherTable(
-        ids=("x\\a.mp4", "x/b.avi", "z/a"), labels=("run", "walk", "run"), confidence_N=np.ones(3, np.float32),
-        classes=("run", "walk"),
-    )  # fmt: skip
-    found = table.for_ids(("x/b", "x/a", "y/q"))
-    assert (found.ids, found.labels) == (("x/b", "x/a"), ("walk", "run"))
-    with pytest.raises(UserError, match=r"none of the 3 ids of labels.csv .* is a video of this run"):
-        table.for_ids(("q",), origin="labels.csv")
+        ids=("a\\one.mp4", "a/two.mp4", "a/two.avi"),
+        labels=("run", "walk", "wave"),
+        confidence_N=np.ones(3, np.float32),
+        classes=CLASSES,
+    )
+    found = table.for_ids(["a/one", "a/two", "b/none"])
+    assert (found.ids, found.labels) == (("a/one",), ("run",))  # two files are called a/two
+    with pytest.raises(UserError, match="none of the 3 ids"):
+        table.for_ids(["c/three"])
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "where"),
-    [
-        ("stick", "stick", None),
-        ("clip", "clip", None),
-        ("clip:a/b", "clip", "a/b"),
-        ("source", "source", None),
-        ("source:runs/x", "source", "runs/x"),
-        ("labels.csv", "table", "labels.csv"),
-        ("table:labels.parquet", "table", "labels.parquet"),
-    ],
-)
-def test_who_is_meant(text: str, kind: str, where: str | None):
-    assert TeacherSpec.parse(text) == TeacherSpec(kind, where)
-
-
-@pytest.mark.parametrize(("text", "told"), [("stick:x", "unknown teacher"), ("source:", "names no place")])
-def test_what_is_no_teacher(text: str, told: str):
-    with pytest.raises(UserError, match=told):
-        TeacherSpec.parse(text)
+def test_a_bare_confidence_is_spread_over_the_other_classes():
+    table = TeacherTable(ids=("a",), labels=("walk",), confidence_N=np.array([0.6], np.float32), classes=CLASSES)
+    assert table.probabilities()[0].tolist() == pytest.approx([0.2, 0.6, 0.2])
