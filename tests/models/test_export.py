@@ -23,10 +23,12 @@ from vidshift.models.config import VitConfig
 from vidshift.models.vit import VideoTransformer
 from vidshift.tokens.base import reducers
 from vidshift.tokens.geometry import Geometry
+from vidshift.tokens.reducers.motion import FixedThreshold
 from vidshift.tokens.seeds import clip_seeds
 
 GEOMETRY = Geometry(frames=8, height=48, width=48)
 CLASSES = ("drink", "jump", "walk")
+OTHER = 0.97
 SHAPE = ClipShape(frames=8, height=48, width=48)
 
 
@@ -74,23 +76,27 @@ except ImportError:
     pass
 else:
     sys.exit("vidshift could be imported")
-form, path, pixels, out = sys.argv[1:]
-pixels = np.load(pixels)
+form, path, pixels, out, other = sys.argv[1:]
+pixels, other = np.load(pixels), float(other)
 if form == "torch":
     import torch
     extra = {"vidshift.json": ""}
     module = torch.export.load(path, extra_files=extra).module()
     card = json.loads(extra["vidshift.json"])
-    probabilities, kept = module(torch.from_numpy(pixels), torch.tensor(card["threshold"]))
-    probabilities, kept = probabilities.detach().numpy(), kept.numpy()
+    def run(pixels, threshold):
+        return [x.detach().numpy() for x in module(torch.from_numpy(pixels), torch.tensor(threshold))]
 else:
     import onnxruntime
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     card = json.loads(session.get_modelmeta().custom_metadata_map["vidshift"])
-    inputs = {"pixels": pixels, "threshold": np.array(card["threshold"], dtype=np.float32)}
-    probabilities, kept = session.run(["probabilities", "kept"], inputs)
+    run = lambda pixels, threshold: session.run(
+        ["probabilities", "kept"], {"pixels": pixels, "threshold": np.array(threshold, dtype=np.float32)}
+    )
+probabilities, kept = run(pixels, card["threshold"])
+other_probabilities, other_kept = run(pixels[1:4], other)
 assert "vidshift" not in sys.modules
-np.savez(out, probabilities=probabilities, kept=kept, classes=card["classes"])
+found = {"probabilities": probabilities, "kept": kept, "classes": card["classes"]}
+np.savez(out, **found, other_probabilities=other_probabilities, other_kept=other_kept)
 """
 
 
@@ -113,7 +119,7 @@ def test_a_process_without_vidshift_predicts_the_same(
     assert written["difference"] <= 1e-4
     np.save(tmp_path / "pixels.npy", view.pixels_BTCHW.numpy())
     code = [sys.executable, "-I", "-c", WITHOUT_US, form, written["path"], str(tmp_path / "pixels.npy")]
-    done = subprocess.run([*code, str(tmp_path / "out.npz")], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*code, str(tmp_path / "out.npz"), str(OTHER)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     found = np.load(tmp_path / "out.npz")
     expected, lengths = own(folder, view)
@@ -122,6 +128,13 @@ def test_a_process_without_vidshift_predicts_the_same(
     assert np.abs(found["probabilities"] - expected.numpy()).max() <= 1e-4
     assert expected.std() > 0.05
     assert found["classes"].tolist() == list(CLASSES)
+    # Another batch at another threshold: neither was fixed by the export.
+    net, some = open_model(folder).network.net.eval(), view.take([1, 2, 3])
+    with torch.no_grad():
+        expected = net(some, reducer=FixedThreshold(threshold=OTHER)).logits_BK.softmax(-1)
+    selection = FixedThreshold(threshold=OTHER).select(some, GEOMETRY, seeds_B=torch.zeros(3), training=False, net=None)
+    assert found["other_kept"].tolist() == selection.kept_B.tolist() != lengths[1:4]
+    assert np.abs(found["other_probabilities"] - expected.numpy()).max() <= 1e-4
 
 
 @torch.no_grad()

@@ -134,7 +134,7 @@ def test_pytorch_counts_the_same_for_unequal_clips(monkeypatch: pytest.MonkeyPat
 
 
 def test_pytorch_leaves_out_fused_attention():
-    """What docs/performance.md explains: on a CPU the counter sees the linear layers and the embedding, not attention."""
+    """What docs/performance.md explains: on a CPU the counter sees linear layers and the embedding, not attention."""
     net = tiny_vit(GEOMETRY, classes=0)
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         net(view_of(names(1), GEOMETRY))
