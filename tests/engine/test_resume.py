@@ -51,7 +51,7 @@ def named(plan: dict[str, object]) -> str:
 @pytest.mark.parametrize(
     "plan",
     [
-        {"call": "vidshift.teachers.labelling:_label", "nth": 1},
+        {"call": "vidshift.engine.adapt:teach_clips", "nth": 1},
         {"call": "vidshift.engine.adapt:write_table", "nth": 1},
         {"call": "vidshift.engine.train:learn", "nth": 4},
         {"call": "vidshift.engine.evaluate:test_view", "nth": 2},

@@ -272,12 +272,14 @@ def _same_row(row: str, named: str) -> bool:
 def matched_keep(study: Study, cell: Cell, done: Mapping[Cell, Line]) -> float:
     """The fixed share of tokens whose true FLOPs equal the matched run's mean over the target's test clips."""
     from vidshift.engine.backbone import open_backbone
+    from vidshift.engine.defaults import with_defaults
     from vidshift.models.flops import clip_flops
 
     line = _matched(cell, done)
     assert line is not None, "a matched cell starts after the row that it is matched to"
     wanted = line.values["flops_per_clip"]["true"]
-    vit = open_backbone(study.base.backbone, frames=dict(cell.settings).get("frames", study.base.frames)).config
+    backbone = with_defaults(cell.config(base=study.base)).backbone
+    vit = open_backbone(backbone, frames=dict(cell.settings).get("frames", study.base.frames)).config
     tokens = vit.geometry.tokens
     count = min(range(1, tokens + 1), key=lambda n: abs(clip_flops(vit, [n]).true - wanted))
     return count / tokens

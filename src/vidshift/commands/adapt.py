@@ -37,9 +37,31 @@ def adapt(
         Literal["paper", "paired"] | None,
         Parameter(help="How `lmft` learns its threshold: as printed, or our own.", show_default=lambda _: "paper"),
     ] = None,
-    teacher: Annotated[str | None, _setting("teacher", "Who guesses the target's labels; a table file too.")] = None,
+    teacher: Annotated[
+        str | None,
+        _setting(
+            "teacher",
+            "Who guesses the target's labels: stick, clip, clip:FOLDER-or-HUB-ID, a table file, or source (the source "
+            "model, a weak teacher). Default: stick for the built-in domains, else clip.",
+        ),
+    ] = None,
+    prompt: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            help="Sentence with {class} in it for a text teacher; several are averaged.",
+            show_default=False,
+        ),
+    ] = (),
     gamma: Annotated[float | None, _setting("gamma", "Guesses at or below this confidence are not used.")] = None,
-    backbone: Annotated[str | None, _setting("backbone", "The network and its pretrained weights.")] = None,
+    backbone: Annotated[
+        str | None,
+        _setting(
+            "backbone",
+            "The network and its pretrained weights. Default: stick for the built-in domains, else "
+            "MCG-NJU/videomae-base.",
+        ),
+    ] = None,
     backbone_option: Annotated[
         tuple[str, ...],
         Parameter(negative="", help="NAME=VALUE of pretrained weights, such as tubelet=1.", show_default=False),
@@ -77,6 +99,8 @@ def adapt(
     workers: Workers = None,
     device: Device = "cpu",
     threads: Annotated[int | None, Parameter(help="Threads of the arithmetic; default: PyTorch's choice.")] = None,
+    yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="", help="Run however long it takes.")] = False,
+    time_limit: Annotated[float, Parameter(help="Minutes above which a new run asks for --yes.")] = 60.0,
     tensorboard: Annotated[bool, Parameter(negative="", help="Write TensorBoard files too.")] = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -98,7 +122,14 @@ def adapt(
     of_reducer = reducer_option if policy is None else (*reducer_option, f"policy={policy}")
     finished = start(
         {name: here[name] for name in names if here[name] is not None},
-        pairs={"backbone": backbone_option, "method": method_option, "reducer": of_reducer, "set": set, "map": map},
+        pairs={
+            "backbone": backbone_option,
+            "method": method_option,
+            "reducer": of_reducer,
+            "set": set,
+            "map": map,
+            "prompt": prompt,
+        },
         out=out,
         resume=resume,
         cache=cache,
@@ -107,6 +138,8 @@ def adapt(
         threads=threads,
         tensorboard=tensorboard,
         quiet=quiet,
+        yes=yes,
+        time_limit=time_limit,
     )
     print(closing(finished))
     if json:

@@ -2,19 +2,18 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from vidshift.data.clips import ClipShape
 from vidshift.data.manifest import Manifest
-from vidshift.engine.backbone import Backbone
-from vidshift.engine.check import examiner
 from vidshift.engine.config import RunConfig
-from vidshift.engine.console import Console
-from vidshift.engine.domains import Domains, open_domains
+from vidshift.engine.console import BarsOnly, Console
+from vidshift.engine.defaults import with_defaults
+from vidshift.engine.domains import Domains
+from vidshift.engine.estimate import Agree, known_table, measure
 from vidshift.engine.evaluate import Score, predict_clips, score
 from vidshift.engine.files import (
     LOCK,
@@ -25,6 +24,7 @@ from vidshift.engine.files import (
     write_json,
     write_text,
 )
+from vidshift.engine.looking import Looked, Looking, prompts_for
 from vidshift.engine.model import export_model
 from vidshift.engine.outcomes import read_hits, write_predictions
 from vidshift.engine.prepare import (
@@ -34,11 +34,10 @@ from vidshift.engine.prepare import (
     build_network,
     build_reducer,
     check_device,
-    decode,
-    network_shape,
     training_data,
 )
 from vidshift.engine.signals import Interrupted
+from vidshift.engine.source_teacher import SourceTeacher, config_for_source, refuse_zero_shot
 from vidshift.engine.state import Position, load_best
 from vidshift.engine.step import Network
 from vidshift.engine.summary import (
@@ -50,12 +49,10 @@ from vidshift.engine.summary import (
     motion_warnings,
     read_summary,
     teacher_summary,
+    with_training,
 )
-from vidshift.engine.teach import Taught, open_teacher, table_key, teach_clips
+from vidshift.engine.teach import Taught, teach_clips
 from vidshift.engine.train import Hooks, Trainer
-from vidshift.errors import UserError
-from vidshift.models.hub import download_needed
-from vidshift.teachers.base import Teacher, TeacherSpec
 from vidshift.teachers.report import report
 from vidshift.teachers.table_file import read_table, write_table
 
@@ -63,19 +60,8 @@ TABLE = "teacher.parquet"
 CONFIG = "config.yaml"
 BEST = "best"
 PREDICTIONS = "predictions.csv"
+SOURCE_RUN = "source-model"
 ZERO_SHOT = "zero-shot"
-
-
-@dataclass(frozen=True)
-class Looked:
-    """What a run is about, found and decoded before anything is written to its folder."""
-
-    domains: Domains
-    backbone: Backbone
-    shape: ClipShape
-    clips: Clips
-    teacher: Teacher | None
-    """None where the method asks none, or its table is there already."""
 
 
 @dataclass(frozen=True)
@@ -108,13 +94,15 @@ class Adapt:
     and then that is removed again.
     """
 
-    def __init__(self, config: RunConfig, place: Place, console: Console) -> None:
-        self.config, self.place, self.console = config, place, console
+    def __init__(self, config: RunConfig, place: Place, console: Console, *, agree: Agree | None = None) -> None:
+        """`agree` is told how long the run will take before anything is trained, and refuses by raising."""
+        self.config, self.place, self.console, self._agree = with_defaults(config), place, console, agree
         self.started = time.perf_counter()
         self.device = check_device(place.device)
         self.method = build_method(config)
         self.reducer = build_reducer(config)
         self.warnings: list[str] = []
+        refuse_zero_shot(self.config)
 
     def run(self) -> Finished:
         folder = self.place.folder
@@ -140,7 +128,10 @@ class Adapt:
         """A call that is refused leaves nothing behind; one that is killed while it draws or decodes can be resumed."""
         folder = self.place.folder
         try:
-            return self._look()
+            looked = self._look()
+            if self._agree is not None:
+                self._agree(measure(self.config, self.place, looked, device=self.device, asks=self._asks_teacher))
+            return looked
         except Exception:
             take_back((folder / CONFIG, folder / LOCK), missing)
             raise
@@ -162,28 +153,9 @@ class Adapt:
         return Trainer(config, self.place.folder, network, data, self._hooks(looked.domains, looked.clips))
 
     def _look(self) -> Looked:
-        config, place, console = self.config, self.place, self.console
-        if (fetched := download_needed(config.backbone)) is not None:
-            console.say(f"the backbone comes from the hub: {fetched}")
-        backbone, shape = network_shape(config)
-        if backbone.report is not None:
-            for line in backbone.report.lines():
-                console.say(line)
-        known = (place.folder / TABLE).exists() and self.method.name != ZERO_SHOT
-        ask = self._asks_teacher and not known
-        teacher = open_teacher(TeacherSpec.parse(config.teacher), device=self.device) if ask else None
-        domains = open_domains(
-            config,
-            cache=place.cache,
-            workers=place.workers,
-            console=console,
-            examine=examiner(shape, cache=place.cache, workers=place.workers, console=console),
-        )
-        if config.checkpoint == "oracle" and not domains.target_test.labelled:
-            raise UserError("--checkpoint oracle needs a labelled target test set; take --checkpoint last.", usage=True)
-        for line in domains.notes:
-            console.say(line)
-        return Looked(domains, backbone, shape, decode(domains, shape, place, console), teacher)
+        known = (self.place.folder / TABLE).exists() and self.method.name != ZERO_SHOT
+        asks = self._asks_teacher and not known
+        return Looking(self.config, self.place, self.console, asks=asks, device=self.device).look()
 
     def _work(self, ready: Prepared) -> Finished:
         config, folder, domains = self.config, self.place.folder, ready.looked.domains
@@ -197,12 +169,14 @@ class Adapt:
         network.reducer.fix()
         summary = self._evaluate(network, domains, ready.looked.clips, position)
         summary["teacher"] = teacher_summary(ready.taught, domains, name=config.teacher, gamma=config.gamma)
+        summary["teacher"] = with_training(summary["teacher"], read_summary(folder / SOURCE_RUN))
         export_model(
             folder / "model",
             network,
             classes=domains.classes,
             shape=ready.looked.shape,
             teacher=config.teacher,
+            prompts=prompts_for(config) if self.method.name == ZERO_SHOT else None,
             precision=config.precision,
             backbone=ready.looked.backbone.origin(),
         )
@@ -225,22 +199,36 @@ class Adapt:
             table = read_table(path, classes=domains.classes).filter(gamma)
             taught = Taught(table, report(table, asked=len(clips.target), gamma=gamma))
         else:
-            assert looked.teacher is not None
-            key = table_key(looked.teacher.card, domains.target_train, clips.target)
+            teacher = looked.teacher or self._train_source()
             taught = teach_clips(
-                looked.teacher,
+                teacher,
                 clips.target,
                 domains.classes,
                 gamma=gamma,
                 work=self.place.folder / "teaching",
                 console=self.console,
-                known=self.place.decoded / "teacher" / f"{key}{path.suffix}",
+                known=known_table(teacher, self.place, looked),
             )
             write_table(taught.table, path)
         for warning in taught.report.warnings():
             self.warnings.append(warning)
             self.console.say(f"Note: {warning}")
         return taught
+
+    def _train_source(self) -> SourceTeacher:
+        """The teacher `source`: a run of its own below this one, with the same settings, resumed like any other."""
+        folder = self.place.folder / SOURCE_RUN
+        self.console.say(f"The teacher is the source model, a weak one: it is trained first, in {folder}.")
+        config = config_for_source(self.config)
+        try:
+            Adapt(config, replace(self.place, folder=folder), BarsOnly(self.console)).run()
+        except Interrupted as stopped:
+            raise Interrupted(
+                "stopped while the source model was trained, and everything is saved: go on with "
+                f"`vidshift adapt --resume {self.place.folder}`.",
+                signum=stopped.signum,
+            ) from None
+        return SourceTeacher.open(folder, device=self.device, name="source")
 
     def _hooks(self, domains: Domains, clips: Clips) -> Hooks:
         def on(part: Any, manifest: Manifest, network: Network) -> Score:

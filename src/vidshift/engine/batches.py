@@ -34,7 +34,7 @@ class TrainingData:
         return max(len(self.source), len(self.target) if self.target is not None else 0)
 
 
-class _Rows:
+class Rows:
     """Some of the clips of a domain, as if they were all."""
 
     def __init__(self, clips: Clips, rows: Tensor) -> None:
@@ -69,7 +69,7 @@ class StageData:
                 assert data.guesses is not None, "a stage that trains on kept guesses needs a teacher table"
                 rows = data.guesses.kept_N.nonzero().squeeze(1)
             if len(rows):
-                self.target = _Rows(data.target, rows)
+                self.target = Rows(data.target, rows)
                 if data.guesses is not None and stage.data & {"table", "probabilities"}:
                     self.guesses = _rows_of(data.guesses, rows, stage)
 

@@ -27,9 +27,8 @@ def table_rows(summary: Mapping[str, Any], told: Expected | None = None) -> list
     if teacher is not None:
         used = f"{teacher['coverage']:.0%} of its guesses used"
         right = f", {teacher['kept_accuracy']:.1%} of those right" if teacher["kept_accuracy"] is not None else ""
-        rows.append(
-            ("teacher alone", f"{_percent(teacher['accuracy'])} on the target's training clips ({used}{right})")
-        )
+        alone = "teacher alone (weak: the source model)" if teacher.get("weak") else "teacher alone"
+        rows.append((alone, f"{_percent(teacher['accuracy'])} on the target's training clips ({used}{right})"))
     named = f"adapted model ({summary['method']}, {summary['reducer']})"
     if target["accuracy"] is None:
         rows.append((named, f"accuracy unknown: the target has no labels (mean confidence {target['confidence']:.2f})"))

@@ -44,9 +44,10 @@ class RunConfig:
     method_options: Mapping[str, Any] = field(default_factory=dict)
     reducer: str = "lmft"
     reducer_options: Mapping[str, Any] = field(default_factory=dict)
-    backbone: str = "stick"
+    backbone: str = ""
+    """Empty, as the teacher: `engine.defaults` names it by the data."""
     backbone_options: Mapping[str, Any] = field(default_factory=dict)
-    teacher: str = "stick"
+    teacher: str = ""
     teacher_options: Mapping[str, Any] = field(default_factory=dict)
     gamma: float = 0.8
     variant: str = ""

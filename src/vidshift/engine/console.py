@@ -33,6 +33,19 @@ class Quiet:
         yield _Nothing()
 
 
+class BarsOnly:
+    """The progress of a run inside another one, which has said everything else already."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def say(self, text: str) -> None:
+        return
+
+    def task(self, name: str, total: int) -> AbstractContextManager[Task]:
+        return self._console.task(f"source model: {name}", total)
+
+
 class _Lines:
     """A line now and then: at most one in `every` seconds, and the last."""
 

@@ -3,6 +3,9 @@
 What comes from the hub is said, with its size and licence, before it starts; nothing else is ever put in its place.
 """
 
+from dataclasses import replace
+
+from vidshift.engine.config import RunConfig
 from vidshift.engine.domains import is_built_in
 from vidshift.models.hub import download_needed, is_offline
 from vidshift.teachers.base import TeacherSpec
@@ -19,6 +22,16 @@ def default_backbone(*data: str) -> str:
 
 def default_teacher(*data: str) -> str:
     return STICK if all(map(is_built_in, data)) else TEACHER
+
+
+def with_defaults(config: RunConfig) -> RunConfig:
+    """The same run with its network and teacher by name."""
+    data = config.source, config.target
+    return replace(
+        config,
+        backbone=config.backbone or default_backbone(*data),
+        teacher=config.teacher or default_teacher(*data),
+    )
 
 
 def saying(*, backbone: str | None = None, teacher: str | None = None) -> list[str]:

@@ -17,6 +17,8 @@ from vidshift.engine.step import Network
 from vidshift.errors import UserError
 from vidshift.methods.base import methods
 from vidshift.models.checkpoint import load_model, save_model
+from vidshift.teachers.base import TeacherSpec
+from vidshift.teachers.prompts import Prompts
 from vidshift.tokens.base import reducers
 
 METHOD_WEIGHTS = "method.safetensors"
@@ -39,10 +41,12 @@ def export_model(
     teacher: str,
     precision: str,
     backbone: Mapping[str, Any] | None = None,
+    prompts: Prompts | None = None,
 ) -> None:
     """Write the model folder: weights, classes, preprocessing, and the reducer with its threshold as it is now.
 
-    `backbone` tells where the weights came from and under which licence.
+    `backbone` tells where the weights came from and under which licence, `prompts` what the teacher was asked where it
+    is the teacher that predicts.
     """
     extras = {
         "classes": list(classes),
@@ -55,6 +59,7 @@ def export_model(
         },
         "threshold": getattr(network.reducer, "threshold", None),
         "teacher": teacher,
+        "prompts": None if prompts is None else {"templates": prompts.templates, "wordings": dict(prompts.wordings)},
         "precision": precision,
         "backbone": dict(backbone or {}),
     }
@@ -91,27 +96,28 @@ def open_model(run: Path | str, *, device: str = "cpu") -> OpenModel:
         raise UserError(
             f"the model in '{folder}' is damaged ({str(error).splitlines()[0]}); restore it or train the model again."
         ) from None
-    teacher = extras.get("teacher", "")
+    teacher, asked = extras.get("teacher", ""), extras.get("prompts") or {}
+    prompts = Prompts(tuple(asked["templates"]), asked["wordings"]) if asked else Prompts()
     network = Network(
         net,
         method,
         reducer,
         classes=len(classes),
         precision=extras.get("precision", "float32"),
-        teach=_lazy_teacher(teacher, classes) if method.name == "zero-shot" else None,
+        teach=_lazy_teacher(teacher, classes, prompts) if method.name == "zero-shot" else None,
     )
     return OpenModel(network.to(device).eval(), classes, shape, extras)
 
 
-def _lazy_teacher(spec: str, classes: Sequence[str]):  # what `Network.teach` takes
+def _lazy_teacher(spec: str, classes: Sequence[str], prompts: Prompts):  # what `Network.teach` takes
     """Opens the teacher at the first question."""
     opened: list[Any] = []
 
     def teach(view: View) -> Tensor:
-        from vidshift.engine.teach import open_teacher
+        from vidshift.engine.teach import open_any_teacher
 
         if not opened:
-            opened.append(open_teacher(spec))
+            opened.append(open_any_teacher(TeacherSpec.parse(spec), prompts=prompts, device="cpu"))
         return opened[0].probabilities(view, classes)
 
     return teach

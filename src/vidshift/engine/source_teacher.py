@@ -5,6 +5,7 @@ It guesses what it already believes, so its confident errors are taught on: it i
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -13,12 +14,26 @@ from torch import Tensor
 from vidshift.data.classes import fold
 from vidshift.data.clips import ClipShape
 from vidshift.data.view import View
+from vidshift.engine.config import RunConfig
 from vidshift.engine.model import OpenModel, open_model
 from vidshift.errors import UserError
-from vidshift.teachers.base import Card
+from vidshift.teachers.base import Card, TeacherSpec
 from vidshift.tokens.seeds import clip_seeds
 
 TRAINED_BY = "source-only"
+
+
+def config_for_source(config: RunConfig) -> RunConfig:
+    """The run that makes the teacher `source`: the same settings without target, and no look at the target's labels."""
+    return replace(config, method=TRAINED_BY, method_options={}, teacher_options={}, checkpoint="last")
+
+
+def refuse_zero_shot(config: RunConfig) -> None:
+    if config.method == "zero-shot" and TeacherSpec.parse(config.teacher) == TeacherSpec("source"):
+        raise UserError(
+            f"--method zero-shot with --teacher source is the source model alone: take --method {TRAINED_BY}.",
+            usage=True,
+        )
 
 
 class SourceTeacher:

@@ -14,10 +14,13 @@ from vidshift.engine.adapt import Adapt, Finished
 from vidshift.engine.backbone import BUILT_IN
 from vidshift.engine.config import RunConfig, load_config
 from vidshift.engine.console import open_console
+from vidshift.engine.defaults import default_backbone, with_defaults
 from vidshift.engine.domains import is_built_in
 from vidshift.engine.files import is_leftover
+from vidshift.engine.limit import Limit
 from vidshift.engine.options import read_options, read_value, split_pairs
 from vidshift.engine.prepare import Place
+from vidshift.engine.teach import prompts_of
 from vidshift.errors import UserError, did_you_mean
 from vidshift.methods.base import methods
 from vidshift.models.config import PRESETS
@@ -42,8 +45,13 @@ def start(
     threads: int | None = None,
     tensorboard: bool = False,
     quiet: bool = False,
+    yes: bool = False,
+    time_limit: float = 60.0,
 ) -> Finished:
-    """Run or go on with a run. `given` holds only the settings that were asked for; `pairs` the NAME=VALUE ones."""
+    """Run or go on with a run. `given` holds only the settings that were asked for; `pairs` the NAME=VALUE ones.
+
+    A new run that would take longer than `time_limit` minutes needs `yes`, from here or from a person.
+    """
     if out is not None and resume is not None:
         raise UserError("--out and --resume name two folders; give --resume alone to go on with a run.", usage=True)
     for name, count in (("threads", threads), ("workers", workers)):
@@ -64,7 +72,8 @@ def start(
         device=device,
         tensorboard=tensorboard,
     )
-    return Adapt(config, place, open_console(quiet=quiet)).run()
+    console = open_console(quiet=quiet)
+    return Adapt(config, place, console, agree=Limit(time_limit, yes=yes, console=console)).run()
 
 
 def read_settings(
@@ -78,20 +87,24 @@ def read_settings(
     of_backbone = split_pairs("--backbone-option", pairs.get("backbone", ()))
     of_method = split_pairs("--method-option", pairs.get("method", ()))
     of_reducer = split_pairs("--reducer-option", pairs.get("reducer", ()))
-    backbone = changes.get("backbone", base.backbone)
+    ends = changes.get("source", base.source), changes.get("target", base.target)
+    backbone = changes.get("backbone", base.backbone) or default_backbone(*ends)
     kept = base.backbone_options if backbone == base.backbone else {}
     changes["backbone_options"] = {**kept, **read_options("backbone", backbone, WeightsOptions, of_backbone)}
     kept = base.method_options if method == base.method else {}
     changes["method_options"] = {**kept, **read_options("method", method, methods[method], of_method)}
     kept = base.reducer_options if reducer == base.reducer else {}
     changes["reducer_options"] = {**kept, **read_options("reducer", reducer, reducers[reducer], of_reducer)}
+    if templates := tuple(pairs.get("prompt", ())):
+        changes["teacher_options"] = {"templates": list(prompts_of(templates).templates)}
     if of_map := tuple(pairs.get("map", ())):
         changes["class_map"] = parse_map(of_map)
     return settled(replace(base, **changes))
 
 
 def settled(config: RunConfig) -> RunConfig:
-    """Paths made absolute, so that a run can be resumed from anywhere."""
+    """Everything by name, and paths made absolute, so that a run can be resumed from anywhere."""
+    config = with_defaults(config)
     ends = {"source": config.source, "target": config.target}
     changes = {name: absolute_spec(spec) for name, spec in ends.items() if not is_built_in(spec)}
     if config.backbone != BUILT_IN and config.backbone not in PRESETS:

@@ -69,11 +69,19 @@ def teacher_summary(taught: Taught | None, domains: Domains, *, name: str, gamma
     table = taught.table
     return {
         "name": name,
+        "weak": table.card.weak,
         "accuracy": table_accuracy(table, domains.target_truth, domains.classes),
         "kept_accuracy": table_accuracy(kept_rows(table), domains.target_truth, domains.classes),
         "coverage": taught.report.coverage,
         "gamma": gamma,
     }
+
+
+def with_training(teacher: dict[str, Any] | None, run: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """What training the teacher itself took, where this run did that first: it is beside the run's own budget."""
+    if teacher is None or run is None:
+        return teacher
+    return {**teacher, "trained": {"steps": run["steps"], "seconds": run["seconds"]["total"]}}
 
 
 def table_accuracy(table: TeacherTable, truth: Manifest, classes: tuple[str, ...]) -> float | None:

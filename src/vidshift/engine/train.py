@@ -95,7 +95,7 @@ class Trainer:
     def timed_step(self) -> Callable[[int], float]:
         """For benchmarks: does a step of the first stage, its batch made beforehand, and returns its seconds."""
         stage = self.stages[0]
-        optimizer, batches = build_optimizer(self.network, stage, self.config), self._data(stage)
+        optimizer, batches = build_optimizer(self.network, stage, self.config), self.batches(stage)
         self.network.train()
 
         def step(number: int) -> float:
@@ -107,7 +107,8 @@ class Trainer:
 
         return step
 
-    def _data(self, stage: Stage) -> StageData:
+    def batches(self, stage: Stage) -> StageData:
+        """What a stage trains on, by the step."""
         config, method = self.config, self.network.method
         return StageData(self.data, stage, method, batch=config.batch, seed=config.seed, augment=config.augment)
 
@@ -120,7 +121,7 @@ class Trainer:
         position.stage, position.step = number, 0 if begins else position.step
         optimizer = build_optimizer(self.network, stage, config)
         self._restore(optimizer)
-        batches = self._data(stage)
+        batches = self.batches(stage)
         self.network.train()
         waiting = time.perf_counter()
         for step, batch in self._batches(batches, position.step, steps):

@@ -174,9 +174,11 @@ def _card(path: Path, columns: dict[str, list[Any]], rows: Sequence[int]) -> Car
         temperature = float(first("temperature"))
     except ValueError:
         temperature = math.nan
+    teacher = first("teacher") or f"table:{path.name}"
     return Card(
-        teacher=first("teacher") or f"table:{path.name}",
+        teacher=teacher,
         prompt=first("prompt"),
         temperature=None if math.isnan(temperature) else temperature,
+        weak=teacher.partition(":")[0] == "source",
         reads_pixels=False,
     )
