@@ -1,7 +1,7 @@
 """Geometric augmentation, the same for every frame of a clip and keyed by the clip's seed.
 
 Crops and flips only: they keep motion energies meaningful. Erasing and mixing across clips would put noise into the
-pixels that energies are computed from (tokens.md section 12 row 15).
+pixels that energies are computed from (docs/method.md section 5 row 14).
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 @dataclass(frozen=True, kw_only=True)
 class Augment:
-    """Random resized crop of a share of the frame, and a mirror (tokens.md section 12 row 23)."""
+    """Random resized crop of a share of the frame, and a mirror (docs/method.md section 5 row 14)."""
 
     area: tuple[float, float] = (0.5, 1.0)
     aspect: tuple[float, float] = (3 / 4, 4 / 3)

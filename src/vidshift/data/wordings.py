@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-# The paper's template; which words it puts for a class is not printed (tokens.md section 12 row 27).
+# The paper's template; which words it puts for a class is not printed.
 TEMPLATE = "a video of a person {class}"
 
 # Gerunds, so that the template reads as a sentence: Daily-DA and stickworld, UCF-HMDB, ActorShift.

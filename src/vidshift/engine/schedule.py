@@ -1,4 +1,4 @@
-"""The learning rate over a stage: linear warm-up, then a cosine (tokens.md section 7.2)."""
+"""The learning rate over a stage: linear warm-up, then a cosine (docs/method.md section 5 row 24)."""
 
 import math
 

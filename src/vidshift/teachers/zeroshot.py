@@ -1,8 +1,8 @@
-"""Zero-shot classification of videos by an image-text model, as pure functions (tokens.md section 8).
+"""Zero-shot classification of videos by an image-text model, as pure functions (docs/method.md section 4).
 
 Frame embeddings are L2-normalised, averaged over frames, L2-normalised again; their dot products with the normalised
 class embeddings times the model's own temperature go through a softmax. Without that temperature no guess among seven
-classes or more can exceed a confidence of 0.8 (tokens.md section 8.1).
+classes or more can exceed a confidence of 0.8 (docs/method.md section 5 row 25).
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Motion energies: how much each token changed since the segment before it.
 
-The paper's Approach; its gaps are decided in tokens.md section 11.
+The paper's Approach; its gaps are decided in docs/method.md section 5.
 
 E(t, y, x) = mean over channels and the patch of |P(t+1) - P(t)|, with P(t) the mean frame of tubelet t, pixels in
 [0, 1]; min-max normalised over the clip; the first segment, which has nothing before it, is set to 1.
@@ -16,15 +16,15 @@ from torch import Tensor
 
 from vidshift.tokens.geometry import Geometry
 
-# Below this range (in pixels of [0, 1]) a clip counts as static (tokens.md section 11 step 3).
+# Below this range (in pixels of [0, 1]) a clip counts as static (docs/method.md section 5 row 8).
 STATIC_RANGE = 1e-6
-# Below this range noise may be most of what is normalised (the floor that section 12 row 10 recommends).
+# Below this range noise may be most of what is normalised (the floor of docs/method.md section 5 row 9).
 FAINT_RANGE = 0.02
 # A cut changes most of the picture at once: the median cell by this much (in pixels of [0, 1]), and by several times
 # what it changes at any other moment.
 CUT_CHANGE, CUT_FACTOR = 0.05, 3.0
 # The largest threshold: float32 has no numbers between this and 1, where the strict comparison would drop the first
-# segment too (section 12 row 12).
+# segment too (docs/method.md section 5 row 11).
 HIGHEST_THRESHOLD = 1 - 1e-6
 
 
@@ -82,10 +82,10 @@ def oddities(raw_BSYX: Tensor) -> Oddities:
 
 
 def normalise(raw_BSYX: Tensor, *, floor: float = 0.0) -> Tensor:
-    """Min-max per clip, in [0, 1]; all zeros for a static clip (tokens.md section 12 row 9).
+    """Min-max per clip, in [0, 1]; all zeros for a static clip (docs/method.md section 5 row 8).
 
     `floor` divides by at least that range, so that the noise of a clip without motion is not stretched to [0, 1]
-    (row 10; 0 is the paper's).
+    (row 9; 0 is the paper's).
     """
     if raw_BSYX.numel() == 0:  # one segment: nothing to compare, nothing to drop
         return raw_BSYX

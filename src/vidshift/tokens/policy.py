@@ -1,7 +1,7 @@
 """The learned threshold: a logistic-normal policy over tau, trained by REINFORCE (the paper's Approach).
 
 u ~ N(mu, sigma^2), tau = sigmoid(u). Two numbers are learned, mu and log sigma; nothing else. What the paper leaves
-open is decided in tokens.md section 12 (rows 3, 4, 5, 12, 32) and named beside each default below.
+open is decided in docs/method.md section 5 (rows 3, 4, 5, 11, 31) and named beside each default below.
 """
 
 import math
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from vidshift.tokens import seeds
 
-# Float32 sigmoid reaches 1 exactly for u > 16.6, where the strict comparison would drop the first segment too (row 12).
+# Float32 sigmoid reaches 1 exactly for u > 16.6, where the strict comparison would drop the first segment too (row 11).
 EDGE = 1e-6
 # Row 4: sigma stays in [exp(-4), 1].
 LOG_SIGMA_RANGE = (-4.0, 0.0)
@@ -46,7 +46,7 @@ def score(eps: float, log_sigma: float) -> tuple[float, float]:
 
 
 def expected_threshold(mu: float, log_sigma: float, *, samples: int = 100, seed: int = 0) -> float:
-    """E[sigmoid(mu + sigma eps)] by Monte Carlo, as the paper does it (K = 100), with a fixed seed (row 32)."""
+    """E[sigmoid(mu + sigma eps)] by Monte Carlo, as the paper does it (K = 100), with a fixed seed (row 31)."""
     eps_K = torch.randn(samples, generator=seeds.generator("expected threshold", seed), dtype=torch.float64)
     return float(torch.sigmoid(mu + math.exp(log_sigma) * eps_K).mean().clamp(EDGE, 1 - EDGE))
 

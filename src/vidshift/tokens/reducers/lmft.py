@@ -27,7 +27,7 @@ class LearnedThreshold(Reducer):
     sigma stays as it was set.
 
     `initial_threshold` sets the policy's median. The paper prints mu = 0.01, which as a latent is a median of 0.5025;
-    read as a threshold it is 0.01, which agrees with its kept ratios (tokens.md section 12 row 3). `initial_mu` takes
+    read as a threshold it is 0.01, which agrees with its kept ratios (docs/method.md section 5). `initial_mu` takes
     the printed number literally.
     """
 

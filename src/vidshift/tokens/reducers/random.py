@@ -1,4 +1,4 @@
-"""`random` and `random-keep-first`: so many tokens per clip, drawn without looking at it (tokens.md section 5)."""
+"""`random` and `random-keep-first`: so many tokens per clip, drawn without looking at it."""
 
 from typing import Any
 
