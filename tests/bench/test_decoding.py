@@ -21,7 +21,7 @@ def test_the_bare_loop_yields_the_same_frames(kind, tmp_path: Path):
 
 @pytest.mark.long
 def test_memory_stays_flat(tmp_path: Path):
-    """Bar C of issue 5: at most 50 MB more from clip 500 to clip 5,000."""
+    """At most 50 MB more from clip 500 to clip 5,000."""
     paths = [draw(kind, tmp_path / kind.name) for kind in KINDS if kind.width < 300 or kind.name == "hmdb.avi"]
     first, last = memory_growth(paths, size=64)
     assert last - first <= 50e6

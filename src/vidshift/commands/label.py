@@ -65,7 +65,7 @@ def label(
 
     from vidshift.data.match import parse_map
     from vidshift.engine.console import open_console
-    from vidshift.engine.defaults import default_teacher, saying
+    from vidshift.engine.defaults import default_teacher
     from vidshift.engine.label import Asked, label_data
     from vidshift.engine.label_text import lines
     from vidshift.engine.summary import finite
@@ -85,8 +85,6 @@ def label(
         variant=variant,
         frames=frames,
     )
-    for line in saying(teacher=asked.teacher):
-        console.say(line)
     found = label_data(
         asked, out=out, cache=cache_folder(cache), workers=workers or os.cpu_count() or 1, device=device,
         console=console,

@@ -43,13 +43,13 @@ from vidshift.engine.step import Network
 from vidshift.engine.summary import (
     SUMMARY,
     SUMMARY_VERSION,
+    add_training,
     finite,
     flops_per_clip,
     kept_ratio,
     motion_warnings,
     read_summary,
     teacher_summary,
-    with_training,
 )
 from vidshift.engine.teach import Taught, teach_clips
 from vidshift.engine.train import Hooks, Trainer
@@ -169,7 +169,7 @@ class Adapt:
         network.reducer.fix()
         summary = self._evaluate(network, domains, ready.looked.clips, position)
         summary["teacher"] = teacher_summary(ready.taught, domains, name=config.teacher, gamma=config.gamma)
-        summary["teacher"] = with_training(summary["teacher"], read_summary(folder / SOURCE_RUN))
+        add_training(summary, read_summary(folder / SOURCE_RUN))
         export_model(
             folder / "model",
             network,

@@ -10,6 +10,7 @@ from vidshift.data.manifest import Manifest
 from vidshift.engine.check import examiner
 from vidshift.engine.config import SPLITS
 from vidshift.engine.console import Console
+from vidshift.engine.defaults import saying
 from vidshift.engine.domains import is_built_in, usable
 from vidshift.engine.evaluate import Score
 from vidshift.engine.label_classes import in_classes
@@ -100,6 +101,8 @@ def label_data(asked: Asked, *, out: Path | None, cache: Path, workers: int, dev
     )
     manifest = _of_split(manifest, asked)
     manifest, known = in_classes(manifest, asked, cache=cache)
+    for line in saying(teacher=asked.teacher):
+        console.say(line)
     teacher = open_any_teacher(
         spec, prompts=replace(prompts, wordings=known.prompts), device=found_device, classes=known.names
     )

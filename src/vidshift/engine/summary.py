@@ -77,11 +77,11 @@ def teacher_summary(taught: Taught | None, domains: Domains, *, name: str, gamma
     }
 
 
-def with_training(teacher: dict[str, Any] | None, run: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """What training the teacher itself took, where this run did that first: it is beside the run's own budget."""
-    if teacher is None or run is None:
-        return teacher
-    return {**teacher, "trained": {"steps": run["steps"], "seconds": run["seconds"]["total"]}}
+def add_training(summary: dict[str, Any], run: Mapping[str, Any] | None) -> None:
+    """What training the teacher itself took, where this run did that first: it comes on top of the run's own budget."""
+    if run is not None and summary["teacher"] is not None:
+        summary["teacher"]["steps"] = run["steps"]
+        summary["seconds"]["teacher"] = run["seconds"]["total"]
 
 
 def table_accuracy(table: TeacherTable, truth: Manifest, classes: tuple[str, ...]) -> float | None:

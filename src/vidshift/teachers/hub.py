@@ -10,10 +10,13 @@ import torch
 from torch import nn
 
 from vidshift.errors import UserError
-from vidshift.models.hub import is_hub_id, is_offline, not_fetched
+from vidshift.models.hub import download, is_hub_id
 from vidshift.teachers.preprocess import Preprocess
 
 DEFAULT = "openai/clip-vit-base-patch16"
+
+_FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
+_PICKLES = ("*.json", "*.txt", "*.model", "pytorch_model.bin", "pytorch_model-*.bin")
 
 WAYS_OUT = (
     "use a local folder (--teacher clip:FOLDER), the built-in teacher (--teacher stick), a table of labels "
@@ -47,12 +50,11 @@ def open_model(where: str) -> ImageText:
         return _load(where, local=True)
     except _NotHere:
         pass
-    if is_offline():
-        raise not_fetched(where, "", WAYS_OUT)
-    try:
-        return _load(where, local=False)
-    except _NotHere as error:
-        raise not_fetched(where, error, WAYS_OUT) from error
+    # Fetched by the hub's own door, since that of transformers tries again for half a minute where there is no network.
+    path = download(where, files=_FILES, ways_out=WAYS_OUT)
+    if not any(path.glob("*.safetensors")):
+        path = download(where, files=_PICKLES, ways_out=WAYS_OUT)
+    return _load(str(path), local=True)
 
 
 class _NotHere(Exception):
