@@ -26,6 +26,7 @@ class DrawnClips:
     def __init__(self, path: Path, series: Series) -> None:
         self._map = np.load(path, mmap_mode="r")
         self.frames = self._map.shape[1]
+        self.joints_NTJ2 = np.load(path.with_name("joints.npy"))
         self.ids = [series.id(number) for number in range(len(self._map))]
 
     def __len__(self) -> int:
@@ -42,7 +43,7 @@ def draw_all(
     cache: Path, series: Series, count: int, *, frames: int, each: int, seed: int, workers: int, say: Console
 ) -> tuple[DrawnClips, Captions, Captions]:
     """The first `count` clips of a series, `frames` frames long, with captions as filmed and in the mirror."""
-    name = f"drawn-{series.domain}-{series.split}-{series.seed}-{count}x{frames}-{each}-{seed}"
+    name = f"posed-{series.domain}-{series.split}-{series.seed}-{count}x{frames}-{each}-{seed}"
     folder = cache / name
     if not (folder / "captions.json").exists():
         partial = cache / f".{name}.partial"
@@ -52,28 +53,34 @@ def draw_all(
         np.lib.format.open_memmap(partial / "clips.npy", mode="w+", dtype=np.uint8, shape=shape).flush()
         parts = [range(first, min(first + _TOGETHER, count)) for first in range(0, count, _TOGETHER)]
         found: tuple[Captions, Captions] = ([], [])
+        places: list[np.ndarray] = []
         with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool, say.task("drawing", count) as task:
             jobs = [pool.submit(_draw, partial / "clips.npy", series, part, each, seed) for part in parts]
             for job, part in zip(jobs, parts, strict=True):
-                for rows, more in zip(found, job.result(), strict=True):
+                joints, *captions = job.result()
+                places.append(joints)
+                for rows, more in zip(found, captions, strict=True):
                     rows.extend(more)
                 task.update(part.stop)
+        np.save(partial / "joints.npy", np.concatenate(places))
         (partial / "captions.json").write_text(json.dumps(found), encoding="utf-8")
         partial.rename(folder)
     plain, turned = json.loads((folder / "captions.json").read_text(encoding="utf-8"))
     return DrawnClips(folder / "clips.npy", series), plain, turned
 
 
-def _draw(path: Path, series: Series, numbers: range, each: int, seed: int) -> tuple[Captions, Captions]:
+def _draw(path: Path, series: Series, numbers: range, each: int, seed: int) -> tuple[np.ndarray, Captions, Captions]:
     clips = np.load(path, mmap_mode="r+")
-    seen = []
+    seen, joints = [], []
     for number in numbers:
         drawn = series.draw(number, frames=clips.shape[1])
         clips[number] = drawn.clip_THWC
         seen.append(drawn.description)
+        joints.append(drawn.joints_TJ2)
     turned = [mirrored(one) for one in seen]
     first = numbers.start
     return (
+        np.stack(joints),
         draw_captions(seen, each=each, seed=seed, first=first),
         draw_captions(turned, each=each, seed=seed, first=first),
     )

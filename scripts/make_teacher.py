@@ -13,18 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from drawn import draw_all
+from drawn import DrawnClips, draw_all
 from standin import Web, console, parser, plan_in, start, web, write_record
 from torch import Tensor, nn
 
 from vidshift.data.loader import test_view
+from vidshift.data.stickworld.draw import SIZE
+from vidshift.data.stickworld.figure import JOINTS
 from vidshift.data.stickworld.numbered import Series
 from vidshift.data.wordings import WORDINGS
 from vidshift.engine.console import Console
 from vidshift.engine.evaluate import label_indices
 from vidshift.engine.fit import Fit, Plan, summary_of
 from vidshift.engine.log import read_metrics
-from vidshift.engine.looks import Ahead, Crop, Looks, open_frames
+from vidshift.engine.looks import Ahead, Crop, Look, Looks, open_frames
 from vidshift.teachers.bpe import make_tokenizer
 from vidshift.teachers.captioned import CaptionTable
 from vidshift.teachers.clip import ClipTeacher
@@ -39,16 +41,45 @@ TOKENIZER_CLIPS = 4000
 
 
 class Pairs(nn.Module):
-    """A CLIP that is asked for its loss on a batch of pictures and captions."""
+    """A CLIP that is asked for its loss on a batch of pictures and captions, and to point at the figure's joints.
 
-    def __init__(self, clip: Any) -> None:
+    From captions alone so small a network does not find the figure among the scenery (docs/standins.md): its patches
+    must also tell which of them holds the head, a hand, a foot. The layer that points is thrown away.
+    """
+
+    def __init__(self, clip: Any, *, joints: int, side: int, weight: float) -> None:
         super().__init__()
-        self.clip = clip
+        self.clip, self.side, self.weight = clip, side, weight
+        self.point = nn.Linear(clip.config.vision_config.hidden_size, joints)
 
-    def forward(self, pixels_BCHW: Tensor, caption_B: Tensor, ids_BL: Tensor, mask_BL: Tensor) -> Tensor:
+    def forward(
+        self, pixels_BCHW: Tensor, caption_B: Tensor, ids_BL: Tensor, mask_BL: Tensor, place_BJ2: Tensor
+    ) -> Tensor:
         out = self.clip(pixel_values=pixels_BCHW, input_ids=ids_BL, attention_mask=mask_BL)
         scale = self.clip.logit_scale.exp().clamp(max=LARGEST_SCALE)
-        return contrastive_loss(out.image_embeds.float(), out.text_embeds.float(), scale=scale, caption_B=caption_B)
+        image_BD, text_BD = out.image_embeds.float(), out.text_embeds.float()
+        loss = contrastive_loss(image_BD, text_BD, scale=scale, caption_B=caption_B)
+        if not self.weight:
+            return loss
+        patch_BPD = out.vision_model_output.last_hidden_state[:, 1:]
+        return loss + self.weight * pointing_loss(self.point(patch_BPD).float(), place_BJ2, side=self.side)
+
+
+def pointing_loss(logits_BPJ: Tensor, place_BJ2: Tensor, *, side: int) -> Tensor:
+    """Cross-entropy over patches of where each joint is, for those inside the picture; places are in [-1, 1]."""
+    cell_BJ2 = ((place_BJ2 + 1) / 2 * side).floor().long()
+    inside_BJ = ((cell_BJ2 >= 0) & (cell_BJ2 < side)).all(dim=2)
+    patch_BJ = cell_BJ2[..., 1] * side + cell_BJ2[..., 0]
+    return nn.functional.cross_entropy(logits_BPJ, patch_BJ.masked_fill(~inside_BJ, -1), ignore_index=-1)
+
+
+def places(clips: DrawnClips, look: Look) -> Tensor:
+    """[B, J, 2]: the joints of a look's frames in [-1, 1] of what is seen after crop and mirror."""
+    joints_BJ2 = torch.from_numpy(clips.joints_NTJ2[list(look.clip_B), look.frame_BT[:, 0].numpy()])
+    scale_x, scale_y, centre_x, centre_y = look.box_B4.float().unbind(1)
+    whole = joints_BJ2 * (2 / SIZE) - 1
+    scale, centre = torch.stack([scale_x, scale_y], 1)[:, None], torch.stack([centre_x, centre_y], 1)[:, None]
+    return (whole - centre) / scale
 
 
 def main() -> None:
@@ -60,6 +91,7 @@ def main() -> None:
     made.add_argument("--width", type=int, default=128)
     made.add_argument("--depth", type=int, default=4)
     made.add_argument("--frames", type=int, default=8, help="frames drawn of each clip, at 16 a second")
+    made.add_argument("--pointing", type=float, default=1.0, help="weight of pointing at joints; 0: captions alone")
     made.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
     made.add_argument("--check", type=Path, metavar="FOLDER", help="only measure the teacher in this folder")
     options = made.parse_args()
@@ -88,7 +120,8 @@ def main() -> None:
     )
     capacity = SmallClip(patch=options.patch, width=options.width, depth=options.depth, heads=options.width // 32)
     clip = capacity.build(tokenizer, seed=options.seed)
-    model = Pairs(clip).to(device)
+    side = capacity.image_size // capacity.patch
+    model = Pairs(clip, joints=len(JOINTS), side=side, weight=options.pointing).to(device)
     table = CaptionTable(plain, turned, lambda texts: tokenizer(texts, padding=True, return_tensors="pt"), device)
     looks = Ahead(
         Looks(
@@ -106,7 +139,8 @@ def main() -> None:
         look = looks.at(step)
         caption_B, ids_BL, mask_BL = table.at(look.clip_B, look.seeds_B, look.mirrored_B)
         with torch.autocast(device.type, torch.bfloat16, enabled=options.precision == "bfloat16"):
-            return model(prepare(look.view.pixels_BTCHW[:, 0]), caption_B, ids_BL, mask_BL)
+            place_BJ2 = places(clips, look).to(device)
+            return model(prepare(look.view.pixels_BTCHW[:, 0]), caption_B, ids_BL, mask_BL, place_BJ2)
 
     work = options.out.with_name(f"{options.out.name}.work")
     first = Plan(steps=1, lr=options.lr, weight_decay=options.weight_decay, betas=(0.9, 0.98))
@@ -128,6 +162,7 @@ def main() -> None:
         "seed": options.seed,
         "batch": options.batch,
         "precision": options.precision,
+        "pointing": options.pointing,
         **summary_of(position, plan, read_metrics(work / "metrics.jsonl")),
         "temperature": {"learned": round(learned, 3), "fitted": round(float(clip.logit_scale.detach().exp()), 3)},
         "web_val": measured(options.out, val, device, say),

@@ -119,6 +119,9 @@ class Look:
     clip_B: tuple[int, ...]
     seeds_B: Tensor
     mirrored_B: Tensor
+    frame_BT: Tensor
+    box_B4: Tensor
+    """Which part of the picture is seen, as `Crop.boxes` says."""
 
 
 class Looks:
@@ -140,7 +143,10 @@ class Looks:
         frame_BT = torch.arange(self.frames) * part + offset_BT
         pixels = self.store.frames_BTHWC(clip_B, frame_BT).permute(0, 1, 4, 2, 3)
         view = View(self.crop(pixels, seeds_B), tuple(name for _, name in names))
-        return Look(view=view, clip_B=clip_B, seeds_B=seeds_B, mirrored_B=self.crop.boxes(seeds_B)[:, 0] < 0)
+        box_B4 = self.crop.boxes(seeds_B)
+        return Look(
+            view=view, clip_B=clip_B, seeds_B=seeds_B, mirrored_B=box_B4[:, 0] < 0, frame_BT=frame_BT, box_B4=box_B4
+        )
 
 
 class Ahead:

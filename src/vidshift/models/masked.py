@@ -9,6 +9,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import avg_pool2d
 
 from vidshift.data.view import View
 from vidshift.errors import UserError
@@ -18,7 +19,6 @@ from vidshift.models.layers import RowLinear, sinusoid, truncated
 from vidshift.models.vit import VideoTransformer
 from vidshift.tokens.base import Packed, Selection
 from vidshift.tokens.geometry import Geometry
-from vidshift.tokens.motion import differences
 from vidshift.tokens.pack import patches
 from vidshift.tokens.seeds import uniform
 
@@ -48,10 +48,13 @@ def tube_mask(seeds_B: Tensor, geometry: Geometry, *, ratio: float, weight_BP: T
     return keep_BP.repeat(1, geometry.segments)
 
 
-def motion_weights(clean_BTCHW: Tensor, geometry: Geometry) -> Tensor:
+def motion_weights(pixels_BTCHW: Tensor, geometry: Geometry) -> Tensor:
     """[B, places]: how much a place moves over the clip above what most places do; a still one keeps a small weight, so
-    that a background is seen too."""
-    energy_BP = differences(clean_BTCHW, geometry).mean(dim=1).flatten(1)
+    that a background is seen too. Half a patch is averaged first: that costs little, and sensor noise goes."""
+    pixels = pixels_BTCHW.float() / (255 if pixels_BTCHW.dtype == torch.uint8 else 1)
+    small = avg_pool2d(pixels.flatten(1, 2), max(1, geometry.patch // 2)).unflatten(1, pixels.shape[1:3])
+    change_BHW = (small[:, 1:] - small[:, :-1]).abs().mean(dim=(1, 2))
+    energy_BP = avg_pool2d(change_BHW, small.shape[-1] // geometry.cols).flatten(1)
     moved_BP = (energy_BP - 1.5 * energy_BP.median(dim=1, keepdim=True).values).clamp_min(0)
     return moved_BP / moved_BP.mean(dim=1, keepdim=True).clamp_min(1e-6) + STILL_WEIGHT
 

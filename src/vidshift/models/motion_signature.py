@@ -12,7 +12,8 @@ from torch.nn import functional as F
 from vidshift.data.view import View
 from vidshift.models.layers import RowLinear
 from vidshift.models.vit import VideoTransformer
-from vidshift.tokens.base import Selection
+from vidshift.tokens.base import Packed, Selection
+from vidshift.tokens.geometry import Geometry
 from vidshift.tokens.pack import pool
 
 # Changes up to this (in pixels of [0, 1]) beyond twice the clip's median change are sensor and codec.
@@ -21,7 +22,12 @@ NOISE = 0.01
 # of the picture's longer side.
 REACH, SMALLEST = 2.2, 0.18
 GRID = 48
-RHYTHM_CELLS, SHAPE_CELLS = 8, 12
+CELLS = 8
+# The course is told for the whole mover and for quarters of its frame, the rhythm for sixteenths too: with 16 frames
+# these are 15 and 60, and 8, 32 and 128 numbers.
+COURSE_SCALES, RHYTHM_SCALES = (1, 2), (1, 2, 4)
+# A shown token tells its own changes in so many parts of its sides.
+LOCAL = 4
 HIDDEN = 512
 
 
@@ -53,13 +59,13 @@ def mover_box(change_BTHW: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def signature(pixels_BTCHW: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """`rhythm_BC` (amplitudes over time of an 8 x 8 map), `shape_BC` (a 12 x 12 map of all change), `box_BC`.
+def signature(change_BTHW: Tensor) -> tuple[Tensor, ...]:
+    """`course_BC` for each of `COURSE_SCALES`, `rhythm_BC` for each of `RHYTHM_SCALES`, and `box_BC`.
 
-    Both maps are taken in the mover's frame and divided by the clip's strength. Amplitudes are the same wherever in
-    its cycle a movement is met.
+    A course is how much changes at each time; a rhythm is the amplitude of every frequency over time, the same wherever
+    in its cycle a movement is met. Both are taken cell by cell in the mover's frame, divided by the clip's strength and
+    then averaged over larger cells.
     """
-    change_BTHW = changes(pixels_BTCHW)
     height, width = change_BTHW.shape[-2:]
     box_B4 = mover_box(change_BTHW)
     x, y, wide, tall = box_B4.unbind(1)
@@ -68,16 +74,44 @@ def signature(pixels_BTCHW: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     theta = torch.stack([reach / width, zero, x, zero, reach / height, y], dim=1).view(-1, 2, 3)
     grid = F.affine_grid(theta, [len(x), 1, GRID, GRID], align_corners=False)
     own = F.grid_sample(change_BTHW, grid, align_corners=False)
-    cells = F.avg_pool2d(own, GRID // RHYTHM_CELLS)
-    strength_B1 = cells.flatten(1).square().mean(dim=1, keepdim=True).sqrt() + 1e-4
-    rhythm = torch.fft.rfft(cells, dim=1).abs().flatten(1) / cells.shape[1]
-    shape = F.avg_pool2d(own.mean(dim=1, keepdim=True), GRID // SHAPE_CELLS).flatten(1)
-    return rhythm / strength_B1, shape / strength_B1, box_B4
+    cells = F.avg_pool2d(own, GRID // CELLS)
+    strength_B111 = cells.square().mean(dim=(1, 2, 3), keepdim=True).sqrt() + 1e-4
+    course = cells / strength_B111
+    rhythm = torch.fft.rfft(course, dim=1).abs() / course.shape[1]
+    parts = [(course, scale) for scale in COURSE_SCALES] + [(rhythm, scale) for scale in RHYTHM_SCALES]
+    return (*(F.avg_pool2d(maps, CELLS // scale).flatten(1) for maps, scale in parts), box_B4)
+
+
+def local_parts(geometry: Geometry) -> int:
+    """Into how many parts a token's sides are cut; its changes are known at half the resolution."""
+    return next(count for count in (LOCAL, 2, 1) if (geometry.patch // 2) % count == 0 and geometry.patch // 2 >= count)
+
+
+@torch.no_grad()
+def local_changes(change_BTHW: Tensor, geometry: Geometry) -> Tensor:
+    """[B, N, C]: how much each part of a token changes into each of its frames, by the clip's strength."""
+    g, parts = geometry, local_parts(geometry)
+    change_BTHW = torch.cat([change_BTHW[:, :1], change_BTHW], dim=1)  # the first frame's change is the second's
+    cells = F.avg_pool2d(change_BTHW, g.patch // 2 // parts)
+    shape = (-1, g.segments, g.tubelet, g.rows, parts, g.cols, parts)
+    found = cells.reshape(shape).permute(0, 1, 3, 5, 2, 4, 6).flatten(4).flatten(1, 3)
+    return found / (found.square().mean(dim=(1, 2), keepdim=True).sqrt() + 1e-4)
+
+
+def unexplained(said_BC: Tensor, target_BC: Tensor) -> Tensor:
+    """The mean squared error where each number was brought to mean 0 and variance 1 over the batch: 1 is saying 0."""
+    variance_C, mean_C = torch.var_mean(target_BC, dim=0, unbiased=False)
+    scale_C = (variance_C + 1e-3 * variance_C.mean() + 1e-8).sqrt()
+    return (said_BC.float() - (target_BC - mean_C) / scale_C).square().mean()
 
 
 class MotionSignatureModel(nn.Module):
-    """`forward` gives the squared error as a share of what saying the batch's mean would cost, averaged over the
-    signature's parts. The two layers that say it from the pooled vector are thrown away afterwards."""
+    """`forward` gives the squared error as a share of the batch's variance (1 is saying the mean), averaged over parts:
+    what the pooled vector tells of the whole clip, and what every shown token tells of itself, which is learned first.
+
+    Each number's error counts by its own variance: else the constant part of the spectrum would be nearly all there is.
+    The layers that tell are thrown away afterwards.
+    """
 
     def __init__(self, encoder: VideoTransformer, *, seed: int = 0) -> None:
         super().__init__()
@@ -86,20 +120,28 @@ class MotionSignatureModel(nn.Module):
         generator = torch.Generator().manual_seed(seed)
         self.encoder = encoder
         frequencies = (encoder.geometry.frames - 1) // 2 + 1
-        sizes = (frequencies * RHYTHM_CELLS**2, SHAPE_CELLS**2, 4)
+        times = encoder.geometry.frames - 1
+        sizes = (
+            *(times * scale**2 for scale in COURSE_SCALES),
+            *(frequencies * scale**2 for scale in RHYTHM_SCALES),
+            4,
+        )
+        near = local_parts(encoder.geometry) ** 2 * encoder.geometry.tubelet
         self.enter = RowLinear(encoder.config.width, HIDDEN, generator=generator)
         self.say = nn.ModuleList(RowLinear(HIDDEN, size, generator=generator) for size in sizes)
+        self.near = RowLinear(encoder.config.width, near, generator=generator)
 
-    def encode(self, view: View, keep_BN: Tensor) -> Tensor:
-        """`pool_BD` of the shown tokens, as a classifier would see it."""
-        packed = self.encoder.run(self.encoder.embedding(view, Selection(keep_BN))).packed
-        return self.encoder.norm(pool(packed))
+    def encode(self, view: View, keep_BN: Tensor) -> Packed:
+        """The shown tokens before the encoder's last norm."""
+        return self.encoder.run(self.encoder.embedding(view, Selection(keep_BN))).packed
 
     def forward(self, view: View, keep_BN: Tensor) -> Tensor:
-        hidden_BD = F.gelu(self.enter(self.encode(view, keep_BN)))
-        losses = []
-        for head, target_BC in zip(self.say, signature(view.pixels_BTCHW), strict=True):
-            target_BC = target_BC - target_BC.mean(dim=0)
-            error = (head(hidden_BD).float() - target_BC).square().mean()
-            losses.append(error / target_BC.square().mean().clamp_min(1e-8))
+        packed = self.encode(view, keep_BN)
+        hidden_BD = F.gelu(self.enter(self.encoder.norm(pool(packed))))
+        with torch.no_grad():
+            change_BTHW = changes(view.pixels_BTCHW)
+        said = zip(self.say, signature(change_BTHW), strict=True)
+        losses = [unexplained(head(hidden_BD), target_BC) for head, target_BC in said]
+        near_MC = self.near(self.encoder.norm(packed.tokens_MD))
+        losses.append(unexplained(near_MC, local_changes(change_BTHW, self.encoder.geometry)[keep_BN]))
         return torch.stack(losses).mean()

@@ -44,6 +44,8 @@ class Drawn:
 
     clip_THWC: NDArray[np.uint8]
     description: Description
+    joints_TJ2: Array
+    """Where the figure's joints are (`figure.JOINTS`), in pixels."""
 
 
 def draw_clip(
@@ -107,7 +109,7 @@ def draw_clip(
         cue=None if cue is None else props.CUES[cue][0],
         facing="right" if stand.facing > 0 else "left",
     )
-    return Drawn(clip, description)
+    return Drawn(clip, description, figure.seen_joints(pose, body, stand, camera_T2))
 
 
 def _choose_scene(domain: str, action: int, rng: Generator, variant: Variant) -> tuple[scene.Scene, str]:

@@ -145,6 +145,15 @@ class Projector:
         return (angle * self._place.facing).astype(np.float32)
 
 
+JOINTS = ("head", "neck", "hip", *(f"{part}_{side}" for part in ("elbow", "hand", "knee", "ankle") for side in "ab"))
+
+
+def seen_joints(pose: Pose, body: Body, place: Placement, camera_T2: NDArray[np.float64]) -> Array:
+    """`joints_TJ2`: where `JOINTS` are in the picture, in pixels (x, y); they may lie outside of it."""
+    at, to = joints(pose, body), Projector(place, camera_T2)
+    return np.stack([to(at[name]) for name in JOINTS], axis=1)
+
+
 def draw_figure(
     canvas_THWC: Array,
     pose: Pose,
