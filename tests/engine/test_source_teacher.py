@@ -10,10 +10,12 @@ from nursery import Nursery
 from tinyruns import assert_same_run, tiny_arguments
 
 from vidshift.cli import run
+from vidshift.data.view import View
 from vidshift.engine.config import RunConfig, load_config
 from vidshift.engine.source_teacher import SourceTeacher, config_for_source
 from vidshift.errors import UserError
 from vidshift.teachers.table_file import read_table
+from vidshift.tokens.seeds import clip_seeds
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +104,25 @@ def test_zero_shot_by_the_source_model_is_refused(tmp_path: Path, capsys: pytest
     assert "take --method source-only" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
     assert config_for_source(RunConfig(checkpoint="oracle")).checkpoint == "last"
+
+
+def test_a_table_is_not_tested_on_videos_that_it_does_not_know(
+    nursery: Nursery, tiny_cache: Path, tiny_table: Path, tmp_path: Path
+):
+    ended = nursery.run(tiny_arguments(tiny_cache, tiny_table, out=tmp_path / "run", method="zero-shot"))
+    assert ended.status == 1
+    assert "labels 0 of the 8 test videos" in ended.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_its_probabilities_follow_the_classes_that_are_asked_about(taught: Path):
+    teacher = SourceTeacher.open(taught / "source-model")
+    shape, names = teacher.shape, teacher.model.classes
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.randint(0, 256, (3, shape.frames, 3, shape.height, shape.width), generator=generator)
+    view = View(pixels.to(torch.uint8), ("a", "b", "c"))
+    plain = teacher.probabilities(view, names)
+    torch.testing.assert_close(plain, teacher.network.predict(view, clip_seeds(view.ids, run=0))[0])
+    turned = teacher.probabilities(view, [name.title() for name in reversed(names)])
+    torch.testing.assert_close(turned, plain.flip(1))
+    assert plain.std() > 0

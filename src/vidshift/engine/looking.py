@@ -21,6 +21,7 @@ from vidshift.errors import UserError
 from vidshift.models.hub import download_needed
 from vidshift.teachers.base import Teacher, TeacherSpec
 from vidshift.teachers.hub import WAYS_OUT
+from vidshift.teachers.lookup import TableTeacher
 from vidshift.teachers.prompts import Prompts
 
 
@@ -52,6 +53,8 @@ class Looking:
         if teacher is not None:
             ids = dict.fromkeys(row.id for part in (domains.target_train, domains.target_test) for row in part.rows)
             teacher = fitted(teacher, list(ids), domains.classes, origin=config.teacher)
+            if config.method == "zero-shot":
+                _knows_all(teacher, domains.target_test, origin=config.teacher)
         for line in domains.notes:
             console.say(line)
         return Looked(domains, backbone, shape, decode(domains, shape, place, console), teacher)
@@ -87,6 +90,18 @@ class Looking:
             raise UserError(
                 f"{str(error).rstrip('.')}; nor is the teacher {other} on this machine: {WAYS_OUT}.", usage=error.usage
             ) from error
+
+
+def _knows_all(teacher: Teacher, test: Manifest, *, origin: str) -> None:
+    """Where the teacher itself is tested, a table must have an answer for every test video."""
+    if isinstance(teacher, TableTeacher):
+        known = set(teacher.table.ids)
+        unknown = [row.id for row in test.rows if row.id not in known]
+        if unknown:
+            raise UserError(
+                f"{origin} labels {len(test) - len(unknown)} of the {len(test)} test videos (not {unknown[0]!r}), and "
+                "--method zero-shot needs all of them: label the whole target, or take another method."
+            )
 
 
 def prompts_for(config: RunConfig) -> Prompts:
