@@ -95,3 +95,14 @@ def test_looks_prepared_ahead_are_the_same_in_any_order():
     plain, ahead = looks(crop=Crop()), Ahead(looks(crop=Crop()))
     for step in (0, 1, 2, 5, 6, 1):
         assert torch.equal(ahead.at(step).view.pixels_BTCHW, plain.at(step).view.pixels_BTCHW)
+
+
+def test_a_look_tells_its_frames_and_its_box():
+    crop = Crop()
+    look = looks(frames=1, crop=crop).at(4)
+    assert look.frame_BT.shape == (4, 1)
+    assert torch.equal(look.box_B4, crop.boxes(look.seeds_B))
+    plain = looks(frames=1).at(4)
+    for row, name in enumerate(plain.view.ids):
+        grid = film(name, frames=PER_CLIP).float() / 255
+        assert torch.allclose(plain.view.pixels_BTCHW[row, 0], grid[plain.frame_BT[row, 0]], atol=1e-5)

@@ -280,3 +280,25 @@ def test_other_sizes_show_the_same_world():
     assert small.clip_THWC.shape == (FRAMES, 48, 48, 3)
     halved = large.clip_THWC.reshape(FRAMES, 48, 2, 48, 2, 3).mean((2, 4))
     assert np.abs(halved - small.clip_THWC).mean() < 12
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_joints_lie_where_the_figure_moves(domain):
+    """Of the patches that change most in a clip without a moving camera, nearly all hold a joint or touch one that does."""
+    near, found = 0, 0
+    for number in range(8):
+        drawn = Series(domain=domain, split="train").draw(number)
+        assert drawn.joints_TJ2.shape == (FRAMES, len(figure.JOINTS), 2)
+        clip = drawn.clip_THWC.astype(np.float32).mean(axis=3)
+        change = np.abs(np.diff(clip, axis=0)).reshape(FRAMES - 1, 12, 8, 12, 8).mean(axis=(2, 4))
+        for frame in range(0, FRAMES - 1, 5):
+            y, x = np.unravel_index(change[frame].argmax(), (12, 12))
+            away = np.abs(drawn.joints_TJ2[frame] / 8 - (x + 0.5, y + 0.5)).max(axis=1).min()
+            near, found = near + (away < 1.75), found + 1
+    assert near > 0.85 * found
+
+
+def test_the_head_is_above_the_hip_and_feet_below():
+    drawn = Series(domain="studio", split="train").draw(3, frames=4)
+    at = dict(zip(figure.JOINTS, drawn.joints_TJ2[0], strict=True))
+    assert at["head"][1] < at["hip"][1] < min(at["ankle_a"][1], at["ankle_b"][1])
