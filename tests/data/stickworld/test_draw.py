@@ -284,7 +284,7 @@ def test_other_sizes_show_the_same_world():
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_joints_lie_where_the_figure_moves(domain):
-    """Of the patches that change most in a clip without a moving camera, nearly all hold a joint or touch one that does."""
+    """Nearly all patches that change most in a frame hold a joint, or touch one that does."""
     near, found = 0, 0
     for number in range(8):
         drawn = Series(domain=domain, split="train").draw(number)
