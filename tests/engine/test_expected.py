@@ -30,6 +30,11 @@ def test_the_defaults_are_told_mean_spread_and_differences():
     )
 
 
+def test_a_run_s_own_file_names_the_network_and_the_teacher():
+    assert expected(RunConfig(backbone="stick", teacher="stick"), STUDY) is not None
+    assert expected(RunConfig(backbone="small"), STUDY) is None
+
+
 def test_rows_are_found_by_the_names_of_a_comparison():
     found = expected(RunConfig(method="source-only", reducer="none"), STUDY)
     assert found is not None

@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from vidshift.engine.config import RunConfig
+from vidshift.engine.defaults import with_defaults
 
 STUDY = "study.json"
 # What may differ from the defaults in a run that the study speaks of.
@@ -47,7 +48,7 @@ class Expected:
 
 def expected(config: RunConfig, study: Mapping[str, Any] | None = None) -> Expected | None:
     """None where the study did not try this very setting."""
-    default = RunConfig()
+    config, default = with_defaults(config), with_defaults(RunConfig())
     if any(
         getattr(config, entry.name) != getattr(default, entry.name)
         for entry in fields(RunConfig)
