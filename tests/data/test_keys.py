@@ -41,3 +41,4 @@ def test_spread_over_the_word():
 
 def test_a_file_name_that_is_no_text_has_a_key_too():
     assert key("caf\udce9") != key("caf\udce8")
+    assert key("\udd00") != key("\ud800")

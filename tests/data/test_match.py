@@ -112,6 +112,7 @@ def test_both_parts_of_a_holdout_hold_something(labels: list[str | None], by_cla
 def test_shares_are_spread_evenly_and_the_same_for_ever():
     shares = [share(str(n)) for n in range(10_000)]
     assert sum(value < 0.2 for value in shares) == pytest.approx(2_000, abs=150)
+    assert 0 <= share("caf\udce9") < 1  # a file's name may be bytes that are no text
     assert share("walk/0001") == pytest.approx(0.16975195, abs=1e-8)  # sha256sum
 
 

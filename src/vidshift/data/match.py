@@ -176,7 +176,7 @@ def _disagreement(classes: tuple[str, ...], became: Mapping[str, str], lost: tup
 
 def share(key: str) -> float:
     """A number in [0, 1) from a clip's id alone, the same everywhere and for ever."""
-    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") / 2**64
+    return int.from_bytes(hashlib.sha256(key.encode(errors="surrogatepass")).digest()[:8], "big") / 2**64
 
 
 def holdout(manifest: Manifest, *, fraction: float = 0.2, by_class: bool = False) -> Manifest:
