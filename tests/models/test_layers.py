@@ -6,7 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from vidshift.models.layers import MAX_TERMS, Mlp, Qkv, RowLinear, pieces, rows_linear, sinusoid, truncated
+from vidshift.models.layers import (
+    MAX_TERMS,
+    Mlp,
+    Qkv,
+    RowLinear,
+    added,
+    gelu_of,
+    pieces,
+    rows_linear,
+    sinusoid,
+    truncated,
+)
 
 
 def generator() -> torch.Generator:
@@ -103,3 +114,20 @@ def test_activations() -> None:
             mlp.fc1.weight.fill_(1.0)
             mlp.fc2.weight.fill_(1.0)
         torch.testing.assert_close(mlp(x[:, None])[:, 0], wanted)
+
+
+def test_what_is_written_over_has_the_same_bits_and_leaves_its_input_alone():
+    x, branch = torch.randn(40, 16), torch.randn(40, 16)
+    before = x.clone()
+    with torch.no_grad():
+        assert torch.equal(added(x, branch.clone()), x + branch)
+        assert torch.equal(gelu_of(branch.clone()), torch.nn.functional.gelu(branch))
+        fresh = branch.clone()
+        assert added(x, fresh).data_ptr() == fresh.data_ptr()
+        half = branch.bfloat16()
+        assert added(x, half).dtype == torch.float32
+    assert torch.equal(x, before)
+    fresh = branch.clone().requires_grad_()
+    assert torch.equal(added(x, fresh * 1), x + branch)
+    assert gelu_of(fresh).requires_grad
+    assert torch.equal(fresh.detach(), branch)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from vidshift.models.attention import attend
 from vidshift.models.config import VitConfig
-from vidshift.models.layers import Mlp, Qkv, RowLinear
+from vidshift.models.layers import Mlp, Qkv, RowLinear, added
 from vidshift.tokens.base import Packed, Reducer
 from vidshift.tokens.seeds import uniform
 
@@ -176,13 +176,13 @@ class Block(nn.Module):
         q, k, v = self.project(packed)
         sizes_M = packed.sizes_M if reducer is not None and reducer.proportional else None
         branch = self.scale1(self.proj(attend(q, k, v, packed.lengths, sizes_M=sizes_M).flatten(1)))
-        x = x + branch if drop is None else drop.add(x, branch, layer, 0, packed)
+        x = added(x, branch) if drop is None else drop.add(x, branch, layer, 0, packed)
         packed = packed.with_tokens(x)
         if reducer is not None and reducer.reduces_inside:
             packed = self._reduce(packed, q, k, sizes_M, layer=layer, reducer=reducer)
             x = packed.tokens_MD
         branch = self.scale2(self.mlp(self.norm2(x)))
-        x = x + branch if drop is None else drop.add(x, branch, layer, 1, packed)
+        x = added(x, branch) if drop is None else drop.add(x, branch, layer, 1, packed)
         return packed.with_tokens(x)
 
     def _reduce(
