@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from vidshift.bench.cells import Cell
 from vidshift.engine.config import RunConfig
 from vidshift.engine.expected import expected, published
 
@@ -39,6 +40,14 @@ def test_rows_are_found_by_the_names_of_a_comparison():
     found = expected(RunConfig(method="source-only", reducer="none"), STUDY)
     assert found is not None
     assert found.accuracy == 0.5
+
+
+@pytest.mark.parametrize("method", ["joint", "source-only", "target-only", "zero-shot"])
+def test_a_run_is_looked_up_by_the_name_that_a_comparison_gives_it(method):
+    """A run that the study knows by `Cell.row` is found, whatever its method and with all tokens."""
+    row = Cell(source="studio", target="street", method=method, reducer="none").row
+    study = {"directions": {"studio->street": {row: STUDY["directions"]["studio->street"]["source-only"]}}}
+    assert expected(RunConfig(method=method, reducer="none"), study) is not None
 
 
 @pytest.mark.parametrize(

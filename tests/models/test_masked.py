@@ -10,8 +10,10 @@ from tiny import GEOMETRY, names, tiny_vit, view_of
 from vidshift.data.view import View
 from vidshift.errors import UserError
 from vidshift.models.masked import (
+    STILL_WEIGHT,
     DecoderShape,
     MaskedModel,
+    motion_weights,
     normalised_patches,
     tube_mask,
     visible_per_segment,
@@ -151,3 +153,19 @@ def test_weights_follow_from_the_seed():
 def test_an_encoder_with_a_class_token_is_refused():
     with pytest.raises(ValueError, match="class token"):
         MaskedModel(tiny_vit(class_token=True), SHAPE)
+
+
+def test_places_that_move_weigh_more_and_are_shown_more_often():
+    pixels = torch.full((1, GEOMETRY.frames, 3, 32, 32), 90, dtype=torch.uint8)
+    pixels[:, 1::2, :, 8:16, 16:24] = 200  # the place in the second row and third column of 4 x 4
+    weight_BP = motion_weights(pixels, GEOMETRY)
+    assert int(weight_BP.argmax()) == 6
+    assert torch.equal(weight_BP[0, :6], torch.full((6,), STILL_WEIGHT))
+    seeds_B = torch.arange(400)
+    ratio = 0.75
+    plain = tube_mask(seeds_B, GEOMETRY, ratio=ratio)
+    guided = tube_mask(seeds_B, GEOMETRY, ratio=ratio, weight_BP=weight_BP.expand(400, -1))
+    assert guided.sum(1).unique().tolist() == plain.sum(1).unique().tolist()
+    assert plain[:, 6].float().mean() < 0.35
+    assert guided[:, 6].float().mean() > 0.95
+    assert guided[:, 0].float().mean() > 0.05  # a still place is seen too

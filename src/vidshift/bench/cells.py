@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vidshift.engine.config import RunConfig
+from vidshift.engine.expected import names_reducer
 from vidshift.engine.options import options_of, read_options, split_pairs
 from vidshift.errors import UserError, did_you_mean
 
@@ -42,7 +43,7 @@ class Cell:
     def row(self) -> str:
         """The name of everything but direction, variant and seed, such as `joint + lmft(policy=paired)`."""
         head = _named(self.method, self.method_options)
-        if self.method not in ("source-only", "zero-shot") or self.reducer != "none":
+        if names_reducer(self.method, self.reducer):
             head += f" + {_named(self.reducer, self.reducer_options)}"
         if self.match:
             head += f" at the FLOPs of {self.match}"

@@ -46,6 +46,11 @@ class Expected:
         )
 
 
+def names_reducer(method: str, reducer: str) -> bool:
+    """Whether the row of a comparison is called `method + reducer`, rather than by its method alone."""
+    return method not in ("source-only", "zero-shot") or reducer != "none"
+
+
 def expected(config: RunConfig, study: Mapping[str, Any] | None = None) -> Expected | None:
     """None where the study did not try this very setting."""
     config, default = with_defaults(config), with_defaults(RunConfig())
@@ -56,9 +61,7 @@ def expected(config: RunConfig, study: Mapping[str, Any] | None = None) -> Expec
     ):
         return None
     directions = (published() if study is None else study).get("directions", {})
-    row = (
-        f"{config.method} + {config.reducer}" if config.reducer != "none" or config.method == "joint" else config.method
-    )
+    row = f"{config.method} + {config.reducer}" if names_reducer(config.method, config.reducer) else config.method
     found = directions.get(f"{config.source}->{config.target}", {}).get(row)
     if found is None:
         return None
