@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from vidshift.engine.config import RunConfig
+from vidshift.engine.defaults import with_defaults
 from vidshift.methods.joint import Joint
 from vidshift.tokens import motion, policy
 from vidshift.tokens.reducers.lmft import POLICIES, LearnedThreshold
@@ -38,7 +39,7 @@ def test_the_numbers_are_the_defaults():
     assert policy.LOG_SIGMA_RANGE == (-4, 0)
     assert made.policy.baseline_decay == 0.9
     assert Joint().target_weight == 0.5
-    config = RunConfig()
+    config = with_defaults(RunConfig(source="/a", target="/b"))
     assert (config.gamma, config.batch, config.layer_decay, config.warmup, config.drop_path) == (
         0.8,
         16,

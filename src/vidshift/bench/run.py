@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from vidshift.bench.cells import Cell, check, load_plan, parse_row, parse_value, plan_cells, spread, sweep
 from vidshift.engine.config import RunConfig
-from vidshift.errors import UserError, did_you_mean, unknown
+from vidshift.errors import UserError, unknown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,24 +78,11 @@ class Asked:
 
     def base(self) -> RunConfig:
         """The settings that all runs share."""
-        hints = get_type_hints(RunConfig)
-        known = {entry.name for entry in fields(RunConfig)}
-        found: dict[str, Any] = {}
-        for text in self.settings:
-            name, sign, value = text.partition("=")
-            name = name.strip().replace("-", "_")
-            if not sign or name not in known:
-                raise UserError(f"--set {text!r} names no setting{did_you_mean(name, known)}.", usage=True)
-            found[name] = _read(name, value.strip(), hints[name])
-        return replace(RunConfig(), **found)
+        from vidshift.engine.options import split_pairs
+        from vidshift.engine.start import set_values
 
-
-def _read(name: str, value: str, wanted: Any) -> Any:
-    from vidshift.engine.options import read_value
-
-    if name == "sizes":  # train:64/val:32/test:64
-        return {part.partition(":")[0]: int(part.partition(":")[2]) for part in value.split("/")}
-    return read_value(name, value, wanted)
+        base = RunConfig()
+        return replace(base, **set_values(split_pairs("--set", self.settings), base))
 
 
 def open_plan(name: str) -> Mapping[str, Any]:

@@ -25,7 +25,7 @@ _RANGES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "lr": ("a number above 0", lambda x: 0 < x < math.inf),
     "weight_decay": ("0 or more", lambda x: 0 <= x < math.inf),
     "warmup": ("a share of the steps from 0 to 1", lambda x: 0 <= x <= 1),
-    "layer_decay": ("above 0 and at most 1", lambda x: 0 < x <= 1),
+    "layer_decay": ("0 (the backbone's own) to 1", lambda x: 0 <= x <= 1),
     "drop_path": ("0 or more and below 1", lambda x: 0 <= x < 1),
     "size": ("0 (the backbone's own) or more", lambda x: x >= 0),
     "save_every": ("0 (after each epoch only) or more", lambda x: x >= 0),
@@ -61,12 +61,13 @@ class RunConfig:
     frames: int = 16
     size: int = 0
     """Height and width of a clip in pixels; 0: the backbone's own."""
-    epochs: int = 8
+    epochs: int = 6
     batch: int = 16
     lr: float = 1e-3
     weight_decay: float = 0.05
     warmup: float = 0.1
-    layer_decay: float = 0.75
+    layer_decay: float = 0
+    """0: the backbone's own (`engine.defaults`)."""
     drop_path: float = 0.1
     augment: bool = True
     precision: Literal["float32", "bfloat16"] = "float32"

@@ -16,6 +16,12 @@ TEACHER = "clip"
 """CLIP ViT-B/16: `teachers.hub.DEFAULT`."""
 
 
+LAYER_DECAY = 0.75
+STICK_LAYER_DECAY = 0.5
+"""The first of four layers then learns about as slowly as the first of twelve with 0.75 (0.5^5 = .031, 0.75^13 = .024).
+Chosen by source validation (docs/standins.md)."""
+
+
 def default_backbone(*data: str) -> str:
     return STICK if all(map(is_built_in, data)) else BACKBONE
 
@@ -25,12 +31,14 @@ def default_teacher(*data: str) -> str:
 
 
 def with_defaults(config: RunConfig) -> RunConfig:
-    """The same run with its network and teacher by name."""
+    """The same run with its network and teacher by name, and what goes with them."""
     data = config.source, config.target
+    backbone = config.backbone or default_backbone(*data)
     return replace(
         config,
-        backbone=config.backbone or default_backbone(*data),
+        backbone=backbone,
         teacher=config.teacher or default_teacher(*data),
+        layer_decay=config.layer_decay or (STICK_LAYER_DECAY if backbone == STICK else LAYER_DECAY),
     )
 
 

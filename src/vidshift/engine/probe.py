@@ -9,6 +9,7 @@ from vidshift.data.augment import Augment
 from vidshift.data.loader import Clips, ahead, draw_seeds, draws, test_view, training_view
 from vidshift.data.view import View
 from vidshift.engine.config import RunConfig
+from vidshift.engine.defaults import with_defaults
 from vidshift.engine.schedule import factor
 from vidshift.models.vit import VideoTransformer
 
@@ -61,7 +62,7 @@ def fine_tune(net: VideoTransformer, clips: Clips, label_N: Tensor, test: Clips,
     """Accuracy on `test` after the whole network, copied, was trained on `clips` by the defaults of a run."""
     import copy
 
-    config, device = RunConfig(), next(net.parameters()).device
+    config, device = with_defaults(RunConfig()), next(net.parameters()).device
     model = copy.deepcopy(net)
     model.config = model.config.with_(drop_path=config.drop_path)
     model.reset_head(int(label_N.max()) + 1)

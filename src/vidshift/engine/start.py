@@ -81,7 +81,7 @@ def read_settings(
 ) -> RunConfig:
     """The settings of a run: `base` (by default the defaults) with everything that was asked for."""
     base = base or RunConfig()
-    changes = {**given, **_set_values(split_pairs("--set", pairs.get("set", ())), base)}
+    changes = {**given, **set_values(split_pairs("--set", pairs.get("set", ())), base)}
     method = changes.get("method", base.method)
     reducer = changes.get("reducer", base.reducer)
     of_backbone = split_pairs("--backbone-option", pairs.get("backbone", ()))
@@ -120,7 +120,7 @@ def _absolute(text: str) -> str:
     return str(path.absolute()) if text and path.exists() else text
 
 
-def _set_values(texts: Mapping[str, str], base: RunConfig) -> dict[str, Any]:
+def set_values(texts: Mapping[str, str], base: RunConfig) -> dict[str, Any]:
     """`--set weight_decay=0.1 --set sizes.train=64`."""
     hints = get_type_hints(RunConfig)
     plain = [entry.name for entry in fields(RunConfig) if entry.name not in NESTED]

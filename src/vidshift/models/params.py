@@ -23,6 +23,8 @@ def grouped(
 ) -> list[dict[str, Any]]:
     """One group for each layer and kind. `lr` is absolute, the scale already in it (a scheduler multiplies it);
     `lr_scale` is there to be read."""
+    if not 0 < layer_decay <= 1:
+        raise ValueError(f"a layer decay of {layer_decay:g} where above 0 and at most 1 is meant")
     members: dict[tuple[int, bool], list[nn.Parameter]] = defaultdict(list)
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
