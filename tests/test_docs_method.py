@@ -34,7 +34,8 @@ def test_every_option_of_the_reducer_is_one():
 
 def test_the_numbers_are_the_defaults():
     made = LearnedThreshold()
-    assert (made.loss_weight, made.policy_lr, made.kind, made.floor) == (10, 0.01, "paper", 0)
+    assert (made.loss_weight, made.kind, made.policy_lr, made.floor) == (10, "paired", 0.1, 0)
+    assert LearnedThreshold(policy="paper").policy_lr == 0.01
     assert made.policy.mu == pytest.approx(-4.595, abs=1e-3)
     assert policy.LOG_SIGMA_RANGE == (-4, 0)
     assert made.policy.baseline_decay == 0.9
@@ -47,5 +48,5 @@ def test_the_numbers_are_the_defaults():
         0.1,
         0.1,
     )
-    assert (config.weight_decay, config.lr, config.epochs) == (0.05, 0.001, 8)
+    assert (config.weight_decay, config.lr, config.epochs) == (0.05, 0.001, 6)
     assert (motion.FAINT_RANGE, motion.CUT_CHANGE, motion.CUT_FACTOR) == (0.02, 0.05, 3)

@@ -147,7 +147,7 @@ ADAPT = [
     (["--device", "gpu"], 2, "'gpu'"),
     (["--resume", "nowhere"], 2, "'nowhere'"),
     (["--resume", "notes"], 1, "not a run folder"),
-    (["--resume", "stopped", "--policy", "paired"], 2, "'paired'"),
+    (["--resume", "stopped", "--policy", "paper"], 2, "'paper'"),
     (["--resume", "stopped", "--epochs", "7"], 2, "epochs 2, not 7"),
     (["--resume", "stopped", "--reducer", "none"], 2, "reducer 'lmft', not 'none'"),
     (["--resume", "stopped", "street", "studio"], 2, "source 'studio', not 'street'"),

@@ -34,8 +34,8 @@ def adapt(
         tuple[str, ...], Parameter(negative="", help="NAME=VALUE of the reducer, such as keep=0.3.", show_default=False)
     ] = (),
     policy: Annotated[
-        Literal["paper", "paired"] | None,
-        Parameter(help="How `lmft` learns its threshold: as printed, or our own.", show_default=lambda _: "paper"),
+        Literal["paired", "paper"] | None,
+        Parameter(help="How `lmft` learns its threshold: as printed, or our own.", show_default=lambda _: "paired"),
     ] = None,
     teacher: Annotated[
         str | None,

@@ -54,7 +54,10 @@ class TableReport:
             )
         elif len(present) < len(self.classes):
             missing = ", ".join(c.name for c in self.classes if not c.kept)
-            said.append(f"no guess that passes {limit} is of {missing}: the target teaches nothing about it.")
+            said.append(
+                f"no guess that passes {limit} is of {missing}: trained on the others alone, a model unlearns these on "
+                "the target; lower --gamma, take another teacher, or compare with --method source-only."
+            )
         if self.found < self.asked:
             said.append(f"{self.asked - self.found} of {self.asked} target videos are not in the teacher table.")
         return said

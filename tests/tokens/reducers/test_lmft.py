@@ -26,7 +26,7 @@ def threshold(reducer: LearnedThreshold, *, training: bool = True) -> float:
 
 def test_one_threshold_for_every_clip_of_a_step() -> None:
     """Drawn once per update, whatever views, domains or batches are selected from in between."""
-    reducer = LearnedThreshold(initial_threshold=0.2)
+    reducer = LearnedThreshold(policy="paper", initial_threshold=0.2)
     drawn = threshold(reducer)
     selection = select(reducer)
     assert selection.info["threshold"] == drawn
@@ -38,7 +38,7 @@ def test_one_threshold_for_every_clip_of_a_step() -> None:
 
 def test_the_threshold_of_testing_is_the_expected_one() -> None:
     """Before and after `fix`, and the same for training passes once fixed."""
-    reducer = LearnedThreshold(initial_threshold=0.2)
+    reducer = LearnedThreshold(policy="paper", initial_threshold=0.2)
     expected = expected_threshold(logit(0.2), -1.0)
     assert threshold(reducer, training=False) == reducer.threshold == expected
     assert threshold(reducer) != expected
@@ -59,7 +59,7 @@ def test_both_readings_of_the_printed_initial_value() -> None:
 
 
 def test_the_reward_of_a_step_is_the_printed_one() -> None:
-    log = LearnedThreshold().update(REWARD)
+    log = LearnedThreshold(policy="paper").update(REWARD)
     assert log["reward"] == pytest.approx(-10 * 3.0 - 1.0)
     assert log["loss_term"] == pytest.approx(-30.0)
     assert log["kept_term"] == pytest.approx(-1.0)
@@ -67,7 +67,7 @@ def test_the_reward_of_a_step_is_the_printed_one() -> None:
 
 def test_a_step_without_task_losses_teaches_nothing() -> None:
     """As a reward of 0 it would be the first baseline, and the next advantage about -40."""
-    reducer = LearnedThreshold()
+    reducer = LearnedThreshold(policy="paper")
     before = threshold(reducer)
     assert reducer.update(Reward({}, {})) == {}
     assert reducer.policy.baseline is None
@@ -108,7 +108,7 @@ def test_a_probe_that_fails_leaves_no_threshold_behind() -> None:
 
 @pytest.mark.parametrize("fixed", [False, True])
 def test_the_state_goes_through_json_exactly(fixed: bool) -> None:
-    reducer = LearnedThreshold(seed=4)
+    reducer = LearnedThreshold(policy="paper", seed=4)
     for loss in (1.0, 0.7, 0.9):
         reducer.update(Reward({"source": loss}, {"source": 0.5}))
     if fixed:
