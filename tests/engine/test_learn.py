@@ -5,6 +5,7 @@ import torch
 from tiny import batch_of, network_of, tiny_vit, training_data
 
 from vidshift.engine.config import RunConfig
+from vidshift.engine.defaults import with_defaults
 from vidshift.engine.learn import build_optimizer, first_clips, learn
 from vidshift.methods.base import Stage
 from vidshift.methods.joint import Joint
@@ -35,7 +36,7 @@ def test_a_stage_trains_only_what_it_names():
     network = network_of(Joint(), reducers["none"]())
     stage = Stage(name="head", data=frozenset({"source", "target", "table"}), trainable=("head.",), target_rows="kept")
     before = {name: value.clone() for name, value in network.state_dict().items()}
-    optimizer = build_optimizer(network, stage, RunConfig(lr=0.1))
+    optimizer = build_optimizer(network, stage, with_defaults(RunConfig(lr=0.1)))
     learn(network.train(), optimizer, batch_of(training_data(), stage, network.method), stage, progress=0.0, scale=1.0)
     changed = {name for name, value in network.state_dict().items() if not torch.equal(value, before[name])}
     assert changed == {"net.head.weight", "net.head.bias"}
@@ -44,7 +45,7 @@ def test_a_stage_trains_only_what_it_names():
 def test_at_scale_zero_the_weights_stay():
     network = network_of(Joint(), reducers["none"]()).train()
     before = {name: value.clone() for name, value in network.state_dict().items()}
-    optimizer = build_optimizer(network, STAGE, RunConfig())
+    optimizer = build_optimizer(network, STAGE, with_defaults(RunConfig()))
     learn(network, optimizer, batch_of(training_data(), STAGE, network.method), STAGE, progress=0.0, scale=0.0)
     assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
 
@@ -53,7 +54,7 @@ def test_at_scale_zero_the_weights_stay():
 def test_the_policy_learns_from_the_step(policy: str):
     """`paired` tries two thresholds on the same few clips, in evaluation mode, and leaves the network in training."""
     network = network_of(Joint(), LearnedThreshold(policy=policy, initial_threshold=0.2)).train()
-    optimizer = build_optimizer(network, STAGE, RunConfig())
+    optimizer = build_optimizer(network, STAGE, with_defaults(RunConfig()))
     seen: list[tuple[int, bool]] = []
     forward = network.forward
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from vidshift.engine.config import RunConfig
 from vidshift.engine.console import Quiet
+from vidshift.engine.defaults import with_defaults
 from vidshift.engine.step import Network
 from vidshift.engine.train import Trainer, note, steps_per_epoch
 from vidshift.errors import UserError
@@ -91,7 +92,7 @@ def test_an_epoch_passes_over_the_longer_domain_whatever_the_filter_keeps(tmp_pa
 @pytest.mark.parametrize("method", [name for name in methods if methods[name]().stages()])
 def test_every_method_gets_the_same_budget(method: str, tmp_path: Path):
     network = network_of(methods[method](), reducers["none"]())
-    trainer = Trainer(RunConfig(epochs=3, batch=3), tmp_path, network, training_data())
+    trainer = Trainer(with_defaults(RunConfig(epochs=3, batch=3)), tmp_path, network, training_data())
     assert trainer.total_steps == 3 * 2
 
 
@@ -151,7 +152,8 @@ def test_the_state_is_saved_every_so_often(tmp_path: Path):
 
             return watch()
 
-    Trainer(RunConfig(epochs=1, batch=1, save_every=2), tmp_path, network, training_data()).run(Watching())
+    config = with_defaults(RunConfig(epochs=1, batch=1, save_every=2))
+    Trainer(config, tmp_path, network, training_data()).run(Watching())
     assert seen[:6] == [[], [], [], ["step-00000002"], ["step-00000002"], ["step-00000004"]]
     assert [path.name for path in (tmp_path / "state").iterdir()] == ["step-00000006"]
 

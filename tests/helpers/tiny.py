@@ -15,6 +15,7 @@ from vidshift.data.view import View
 from vidshift.engine.batches import Guesses, StageData, TrainingData
 from vidshift.engine.config import RunConfig
 from vidshift.engine.console import Quiet
+from vidshift.engine.defaults import with_defaults
 from vidshift.engine.log import read_metrics
 from vidshift.engine.step import Network, Precision
 from vidshift.engine.train import Trainer
@@ -135,5 +136,5 @@ def train(network: Network, data: TrainingData, folder: Path, **settings: Any) -
     """The engine's own training on a few clips; the lines of its log."""
     chosen = {"epochs": 2, "batch": 3, "augment": False, "warmup": 0.0, **settings}
     folder.mkdir(parents=True, exist_ok=True)
-    Trainer(RunConfig(**chosen), folder, network, data).run(Quiet())
+    Trainer(with_defaults(RunConfig(**chosen)), folder, network, data).run(Quiet())
     return read_metrics(folder / "metrics.jsonl")

@@ -58,6 +58,7 @@ def test_killed_in_the_middle_it_goes_on_with_the_same_table(tmp_path: Path, die
     whole = label(tmp_path / "whole", Slow())
     pid = os.fork()
     if pid == 0:
+        torch.set_num_threads(1)  # the threads of the parent's pool do not exist here
         label(tmp_path / "work", Slow(dies_at=dies_at))
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
