@@ -114,6 +114,7 @@ def adapt(
     A run that was stopped goes on with `vidshift adapt --resume FOLDER`, and ends with the same numbers.
     """
     from vidshift.engine.closing import closing
+    from vidshift.engine.report import write_report
     from vidshift.engine.start import start
 
     names = ("source", "target", "method", "reducer", "teacher", "gamma", "backbone", "variant", "frames", "epochs")
@@ -141,6 +142,8 @@ def adapt(
         yes=yes,
         time_limit=time_limit,
     )
+    report = write_report(finished.folder)
     print(closing(finished))
+    print(f"      open {report}    the same with curves and mistakes")
     if json:
         say_json({"run": str(finished.place.folder), **finished.summary})
