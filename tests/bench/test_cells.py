@@ -101,3 +101,11 @@ def test_methods_and_reducers_combine_and_an_untrained_method_stands_once():
 def test_wrong_calls_are_user_errors(asked: Asked):
     with pytest.raises(UserError):
         asked.cells()
+
+
+def test_settings_of_all_runs_are_read_as_those_of_one_run_are():
+    base = Asked(settings=("sizes.val=48", "sizes.test=16", "lr=2e-3")).base()
+    assert (base.sizes, base.lr) == ({"val": 48, "test": 16}, 0.002)
+    for wrong in ("sizes.vall=3", "learning_rate=1", "lr", "lr=fast"):
+        with pytest.raises(UserError):
+            Asked(settings=(wrong,)).base()

@@ -34,6 +34,15 @@ def test_the_default_follows_the_data(source: str, target: str, backbone: str, t
     assert (named.backbone, named.teacher) == ("small", "stick")
 
 
+def test_the_layer_decay_goes_with_the_backbone_unless_it_is_named():
+    assert with_defaults(RunConfig()).layer_decay == 0.5
+    assert with_defaults(RunConfig(source="/a", target="/b")).layer_decay == 0.75
+    assert with_defaults(RunConfig(backbone="small")).layer_decay == 0.75
+    named = read_settings({}, {"set": ("layer_decay=0.9",)})
+    assert with_defaults(named).layer_decay == 0.9
+    assert with_defaults(with_defaults(RunConfig())) == with_defaults(RunConfig())
+
+
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
