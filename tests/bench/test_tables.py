@@ -46,6 +46,14 @@ def test_rows_hold_their_seeds():
     assert lmft.mean("teacher", "accuracy") is None
 
 
+def test_one_run_has_no_deviation():
+    (row,) = rows_of(dict([line("lmft", 0, "1110")]))
+    shown = [cell.strip() for cell in markdown([row]).split("\n")[-1].split("|")]
+    assert shown[1] == "joint + lmft"
+    assert shown[3] == ""
+    assert " 0.0 |" not in markdown([row])
+
+
 def test_differences_are_paired_by_seed_and_clip():
     none, lmft = rows_of(DONE)
     pair = lmft.minus(none)

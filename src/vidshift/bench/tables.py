@@ -87,7 +87,8 @@ def _table(rows: Sequence[Row], base: Row | None, *, title: str, seconds: Mappin
     head += ["training s"] if seconds else []
     lines = [f"### {title} ({_seeds(rows)})", "", _line(head), _line(["---"] * len(head))]
     for row in rows:
-        cells = [row.name, _accuracy(row), f"{100 * row.spread:.1f}", _share(row.mean("kept_ratio", "target"))]
+        deviation = f"{100 * row.spread:.1f}" if len(row.runs) > 1 else ""  # one run has none, and not one of zero
+        cells = [row.name, _accuracy(row), deviation, _share(row.mean("kept_ratio", "target"))]
         cells += [_share(row.mean("flops_per_clip", "true_ratio")), _number(row.mean("threshold"))]
         if base:
             pair = None if row is base else row.minus(base)
