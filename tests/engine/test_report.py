@@ -35,7 +35,6 @@ METRICS = [
         "kept_source": 0.5,
         "threshold": 0.01 * step,
         "reward": -10 / step,
-        "baseline": -9 / step,
     }
     for step in range(1, 41)
 ] + [{"kind": "epoch", "total_step": step, "source_validation_accuracy": step / 40} for step in (20, 40)]

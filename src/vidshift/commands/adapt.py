@@ -144,6 +144,6 @@ def adapt(
     )
     report = write_report(finished.folder)
     print(closing(finished))
-    print(f"      open {report}    the same with curves and mistakes")
+    print(f"Its curves and mistakes on one page: {report}")
     if json:
         say_json({"run": str(finished.place.folder), **finished.summary})

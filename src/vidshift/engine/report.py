@@ -21,8 +21,8 @@ REPORT = "report.html"
 STEPS: dict[str, dict[str, str]] = {
     "Loss": {"loss_source": "source", "loss_target": "target"},
     "Share of the tokens that is kept": {"kept_source": "source", "kept_target": "target"},
-    "Threshold": {"threshold": "drawn at each step"},
-    "Reward": {"reward": "reward", "baseline": "baseline"},
+    "Threshold": {"threshold": "drawn for each step"},
+    "Reward": {"reward": "of each step"},
 }
 EPOCHS = {"Source validation": {"source_validation_accuracy": "accuracy", "source_validation_confidence": "confidence"}}
 
