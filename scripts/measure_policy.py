@@ -19,6 +19,7 @@ from vidshift.data.stickworld.numbered import Series
 from vidshift.data.stickworld.variant import ACTIONS
 from vidshift.engine.batches import Guesses, StageData, TrainingData
 from vidshift.engine.config import RunConfig
+from vidshift.engine.defaults import LAYER_DECAY
 from vidshift.engine.learn import PROBE_CLIPS, build_optimizer, first_clips, learn
 from vidshift.engine.step import Network
 from vidshift.methods.base import Batch, methods
@@ -150,7 +151,7 @@ def trained(data: TrainingData) -> dict[str, Tensor]:
     """Weights after a few steps of the engine's own training, with all tokens."""
     network = network_of(reducers["none"]())
     stage = network.method.stages()[0]
-    optimizer, batches = build_optimizer(network, stage, RunConfig()), batches_of(network, data)
+    optimizer, batches = build_optimizer(network, stage, RunConfig(layer_decay=LAYER_DECAY)), batches_of(network, data)
     network.train()
     for step in range(TRAINED_STEPS):
         learn(network, optimizer, batches.at(step), stage, progress=0.5, scale=1.0)

@@ -6,6 +6,7 @@
 Given the tables of finished runs, it writes, about as many clips as each keeps:
 
 - `right.csv`: the very clips that are kept, each with its true action;
+- `only-right.csv`: those of them that the teacher is right about, and no others;
 - `balanced.csv`: clips of all actions alike, with their true actions;
 - `balanced-as-wrong.csv`: the same clips with as many mistakes as the kept guesses have.
 
@@ -53,9 +54,11 @@ def joined(tables: list[TeacherTable]) -> TeacherTable:
 def tables_for(path: Path, rng: np.random.Generator) -> dict[str, TeacherTable]:
     """The three tables that go with one teacher's."""
     table = read_table(path)
-    assert table.kept_N is not None, f"{path} says of no guess whether it is kept"
     truth = {name: truth_of(name) for name in table.ids}
-    kept = [(name, label) for name, label, used in zip(table.ids, table.labels, table.kept_N, strict=True) if used]
+    used_N = np.zeros(len(table), np.bool_) if table.kept_N is None else table.kept_N
+    kept = [(name, label) for name, label, used in zip(table.ids, table.labels, used_N, strict=True) if used]
+    if not kept:
+        raise SystemExit(f"{path} keeps no guess: give the teacher.parquet of a run that trained on some.")
     wrong = sum(label != truth[name] for name, label in kept)
     each = round(len(kept) / len(ACTIONS))
     chosen = [
@@ -70,6 +73,9 @@ def tables_for(path: Path, rng: np.random.Generator) -> dict[str, TeacherTable]:
     print(f"{path}: {len(kept)} kept, {wrong} of them wrong; {each} of each action")
     return {
         "right": certain([(name, truth[name]) for name, _ in kept], "the truth about the kept clips"),
+        "only-right": certain(
+            [(n, label) for n, label in kept if label == truth[n]], "the kept guesses that are right"
+        ),
         "balanced": certain(chosen, "the truth about clips of all actions"),
         "balanced-as-wrong": certain(mistaken, "clips of all actions, as often wrong as the teacher"),
     }

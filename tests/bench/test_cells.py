@@ -106,6 +106,6 @@ def test_wrong_calls_are_user_errors(asked: Asked):
 def test_settings_of_all_runs_are_read_as_those_of_one_run_are():
     base = Asked(settings=("sizes.val=48", "sizes.test=16", "lr=2e-3")).base()
     assert (base.sizes, base.lr) == ({"val": 48, "test": 16}, 0.002)
-    for wrong in ("sizes.vall=3", "learning_rate=1", "lr", "lr=fast"):
+    for wrong in ("sizes.vall=3", "learning_rate=1", "lr", "lr=fast", "seed=3", "variant=bias=0.3", "method=joint"):
         with pytest.raises(UserError):
             Asked(settings=(wrong,)).base()

@@ -1,14 +1,20 @@
 """`report.html`: what it shows is what the run's files say, and a user's words cannot become markup."""
 
 import json
+import os
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from vidshift.engine.report import chart, report_page, series_of, write_report
+from vidshift.engine import report
+from vidshift.engine.adapt import Finished
+from vidshift.engine.config import RunConfig
+from vidshift.engine.prepare import Place
+from vidshift.engine.report import chart, report_of, report_page, series_of
 
 SCORED = {
     "accuracy": 0.75,
@@ -108,7 +114,44 @@ def test_a_chart_stays_inside_its_frame(values: list[float]):
         assert 0 <= y <= 190
 
 
-def test_an_unfinished_run_has_no_report(tmp_path: Path):
-    (tmp_path / "metrics.jsonl").write_text(json.dumps(METRICS[0]) + "\n")
-    assert write_report(tmp_path) is None
-    assert not (tmp_path / "report.html").exists()
+WHOLE = {
+    **SUMMARY,
+    "checkpoint": "last",
+    "oracle_labels": False,
+    "transductive": False,
+    "kept_ratio": {"source": None, "target": None},
+    "flops_per_clip": None,
+    "seconds": {"total": 60.0, "train": 40.0},
+    "target": {**SCORED, "correct": 3, "found": 4, "expected": 4},
+}
+
+
+def finished_in(folder: Path, **changes: Any) -> Finished:
+    folder.mkdir(exist_ok=True)
+    (folder / "config.yaml").write_text(RunConfig().as_yaml())
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in METRICS))
+    return Finished(Place(folder=folder, cache=folder / "cache"), {**WHOLE, **changes})
+
+
+def test_a_run_is_told_on_one_page_and_a_finished_one_is_left_alone(tmp_path: Path):
+    finished = finished_in(tmp_path / "run")
+    page = report_of(finished)
+    assert page == tmp_path / "run" / "report.html"
+    assert "75.0% of the target" in page.read_text(encoding="utf-8")
+    page.write_text("read already")
+    assert report_of(replace(finished, anew=False)) == page
+    assert page.read_text() == "read already"
+
+
+def test_names_that_are_no_utf8_are_shown_by_their_bytes(tmp_path: Path):
+    page = report_of(finished_in(tmp_path / "run", source=os.fsdecode(b"caf\xe9")))
+    assert page is not None
+    assert r"caf\xe9 to b" in page.read_text(encoding="utf-8")
+
+
+def test_a_folder_that_cannot_be_written_to_costs_the_page_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(report, "write_text", full)
+    assert report_of(finished_in(tmp_path / "run")) is None

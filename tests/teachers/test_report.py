@@ -31,13 +31,19 @@ def test_guesses_are_counted_by_class():
     [
         ([("walk", 0.5), ("run", 0.6)], ["none passes confidence > 0.8", "lower --gamma"]),
         ([("walk", 0.9), ("run", 0.6)], ["only one class", "'walk'"]),
-        ([("walk", 0.9), ("run", 0.9)], ["is of wave", "taken for something else", "--method source-only"]),
+        ([("walk", 0.9), ("run", 0.9)], ["is of wave", "for something else", "lower --gamma", "--method source-only"]),
     ],
 )
 def test_what_would_teach_little_is_said(guesses: list[tuple[str, float]], told: list[str]):
     (warning,) = report(table(*guesses), gamma=0.8).warnings()
     for part in told:
         assert part in warning
+
+
+def test_a_filter_that_keeps_everything_cannot_be_lowered():
+    (warning,) = report(table(("walk", 0.3), ("run", 0.3)), gamma=0).warnings()
+    assert "is of wave" in warning
+    assert "--gamma" not in warning
 
 
 def test_a_table_without_gaps_is_silent_and_missing_videos_are_counted():

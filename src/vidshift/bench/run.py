@@ -11,6 +11,17 @@ from vidshift.bench.cells import Cell, check, load_plan, parse_row, parse_value,
 from vidshift.engine.config import RunConfig
 from vidshift.errors import UserError, unknown
 
+# What every run of a comparison has of its own, and the option that says it.
+_OF_A_CELL = {
+    "source": "--directions",
+    "target": "--directions",
+    "method": "--row or --methods",
+    "reducer": "--row or --reducers",
+    "variant": "--variants",
+    "seed": "--seeds and --first-seed",
+    "data_seed": "--seeds and --first-seed",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
@@ -81,8 +92,13 @@ class Asked:
         from vidshift.engine.options import split_pairs
         from vidshift.engine.start import set_values
 
-        base = RunConfig()
-        return replace(base, **set_values(split_pairs("--set", self.settings), base))
+        given, base = split_pairs("--set", self.settings), RunConfig()
+        for name, instead in _OF_A_CELL.items():
+            if name in given:
+                raise UserError(
+                    f"--set {name}={given[name]} would be one for all runs; say it by {instead}.", usage=True
+                )
+        return replace(base, **set_values(given, base))
 
 
 def open_plan(name: str) -> Mapping[str, Any]:

@@ -35,7 +35,10 @@ def adapt(
     ] = (),
     policy: Annotated[
         Literal["paired", "paper"] | None,
-        Parameter(help="How `lmft` learns its threshold: as printed, or our own.", show_default=lambda _: "paired"),
+        Parameter(
+            help="How `lmft` learns its threshold: from pairs (our own), or as printed in the paper.",
+            show_default=lambda _: "paired",
+        ),
     ] = None,
     teacher: Annotated[
         str | None,
@@ -114,7 +117,7 @@ def adapt(
     A run that was stopped goes on with `vidshift adapt --resume FOLDER`, and ends with the same numbers.
     """
     from vidshift.engine.closing import closing
-    from vidshift.engine.report import write_report
+    from vidshift.engine.report import report_of
     from vidshift.engine.start import start
 
     names = ("source", "target", "method", "reducer", "teacher", "gamma", "backbone", "variant", "frames", "epochs")
@@ -142,8 +145,8 @@ def adapt(
         yes=yes,
         time_limit=time_limit,
     )
-    report = write_report(finished.folder)
     print(closing(finished))
-    print(f"Its curves and mistakes on one page: {report}")
+    if report := report_of(finished):
+        print(f"Its curves and mistakes on one page: {report}")
     if json:
         say_json({"run": str(finished.place.folder), **finished.summary})

@@ -8,12 +8,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from vidshift.data.names import readable
+from vidshift.engine.adapt import Finished
 from vidshift.engine.closing import table_rows
 from vidshift.engine.config import load_config
 from vidshift.engine.expected import expected
 from vidshift.engine.files import write_text
 from vidshift.engine.log import read_metrics
-from vidshift.engine.summary import read_summary
 
 REPORT = "report.html"
 
@@ -42,11 +43,19 @@ pre { background: var(--soft); padding: 1rem; overflow-x: auto; } svg text { fon
 """
 
 
-def write_report(folder: Path) -> Path | None:
-    """The page of a finished run; None where the run has no summary yet."""
-    summary = read_summary(folder)
-    if summary is None:
+def report_of(finished: Finished) -> Path | None:
+    """The page of a run, written once; None where its folder can no longer be written to."""
+    path = finished.folder / REPORT
+    if not finished.anew and path.exists():
+        return path
+    try:
+        return write_report(finished.folder, finished.summary)
+    except OSError:  # a full disk, or a folder on a read-only one: the run is finished all the same
         return None
+
+
+def write_report(folder: Path, summary: Mapping[str, Any]) -> Path:
+    """The page of a finished run."""
     config = load_config(folder / "config.yaml")
     settings = (folder / "config.yaml").read_text(encoding="utf-8")
     page = report_page(
@@ -55,7 +64,7 @@ def write_report(folder: Path) -> Path | None:
         rows=table_rows(summary, expected(config)),
         settings=settings,
     )
-    write_text(folder / REPORT, page)
+    write_text(folder / REPORT, readable(page))
     return folder / REPORT
 
 

@@ -54,9 +54,11 @@ class TableReport:
             )
         elif len(present) < len(self.classes):
             missing = ", ".join(c.name for c in self.classes if not c.kept)
+            lower = ", try a lower --gamma," if self.gamma else ""
             said.append(
-                f"no guess that passes {limit} is of {missing}: such videos may be taken for something else, and "
-                "that is taught; look into the table, lower --gamma, or compare with --method source-only."
+                f"no guess that passes {limit} is of {missing}: such videos may be taken, confidently, for something else. "
+                f"Before training on these guesses look into the table{lower} and compare with `adapt --method "
+                "source-only`."
             )
         if self.found < self.asked:
             said.append(f"{self.asked - self.found} of {self.asked} target videos are not in the teacher table.")
