@@ -54,10 +54,10 @@ class TableReport:
             )
         elif len(present) < len(self.classes):
             missing = ", ".join(c.name for c in self.classes if not c.kept)
-            lower = ", try a lower --gamma," if self.gamma else ""
+            lower = ", try a lower --gamma," if self.gamma else ""  # one of 0 cannot be lowered
             said.append(
-                f"no guess that passes {limit} is of {missing}: such videos may be taken, confidently, for something else. "
-                f"Before training on these guesses look into the table{lower} and compare with `adapt --method "
+                f"no guess that passes {limit} is of {missing}: such videos may be taken, confidently, for something "
+                f"else. Before training on these guesses look into the table{lower} and compare with `adapt --method "
                 "source-only`."
             )
         if self.found < self.asked:
