@@ -128,6 +128,7 @@ def accuracy_against_cost(marks: Sequence[Mark], *, cost: str = "true FLOPs, sha
     plt = _plt()
     figure, axis = plt.subplots(figsize=(7.5, 4.8), layout="constrained")
     groups = dict.fromkeys(mark.group for mark in marks)
+    middle = (min(mark.cost for mark in marks) + max(mark.cost for mark in marks)) / 2
     for colour, group in zip(COLOURS * 3, groups, strict=False):
         mine = sorted((mark for mark in marks if mark.group == group), key=lambda mark: mark.cost)
         x = np.array([mark.cost for mark in mine])
@@ -137,7 +138,15 @@ def accuracy_against_cost(marks: Sequence[Mark], *, cost: str = "true FLOPs, sha
             x, y[:, 0], yerr=errors, fmt="o-" if group else "o", color=colour, capsize=2, linewidth=1, label=group
         )
         for mark, height in zip(mine, y[:, 0], strict=True):
-            axis.annotate(mark.name, (mark.cost, height), fontsize=6.5, xytext=(4, 4), textcoords="offset points")
+            side = 1 if mark.cost <= middle else -1  # at the right edge a name would leave the picture
+            axis.annotate(
+                mark.name,
+                (mark.cost, height),
+                fontsize=6.5,
+                xytext=(4 * side, 4),
+                textcoords="offset points",
+                ha="left" if side > 0 else "right",
+            )
     axis.set(xlabel=cost, ylabel="target accuracy, %")
     axis.grid(alpha=0.3)
     if any(groups):
