@@ -135,8 +135,8 @@ def finished_in(folder: Path, **changes: Any) -> Finished:
 
 def test_a_run_is_told_on_one_page_and_a_finished_one_is_left_alone(tmp_path: Path):
     finished = finished_in(tmp_path / "run")
-    page = report_of(finished)
-    assert page == tmp_path / "run" / "report.html"
+    page = tmp_path / "run" / "report.html"
+    assert report_of(finished) == page
     assert "75.0% of the target" in page.read_text(encoding="utf-8")
     page.write_text("read already")
     assert report_of(replace(finished, anew=False)) == page
