@@ -99,7 +99,8 @@ class Ours(Subject):
     def optimize(self) -> None:
         super().optimize()
         if self.learner is not None:
-            self.learner.update(Reward({"source": 1.0, "target": 1.0}, {"source": 0.5, "target": 0.5}))
+            reward = Reward({"source": 1.0, "target": 1.0}, {"source": 0.5, "target": 0.5})
+            self.learner.update(reward, lambda: reward)  # what a probe costs is a matter of its passes, not of tokens
 
     @torch.no_grad()
     def load(self) -> Load:
