@@ -135,8 +135,10 @@ def finished_in(folder: Path, **changes: Any) -> Finished:
 
 def test_a_run_is_told_on_one_page_and_a_finished_one_is_left_alone(tmp_path: Path):
     finished = finished_in(tmp_path / "run")
-    page = tmp_path / "run" / "report.html"
+    page, leftover = tmp_path / "run" / "report.html", tmp_path / "run" / ".report.html.7.partial"
+    leftover.touch()
     assert report_of(finished) == page
+    assert not leftover.exists()
     assert "75.0% of the target" in page.read_text(encoding="utf-8")
     page.write_text("read already")
     assert report_of(replace(finished, anew=False)) == page

@@ -6,6 +6,7 @@ chosen call, a chosen file operation or a chosen time.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -69,6 +70,7 @@ def _serve() -> None:
 
 
 def _live(run: Any, order: dict[str, Any]) -> int:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs inherit that it is ignored
     for number, name in ((1, "out"), (2, "err")):
         os.dup2(os.open(order["files"][name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
     Path(order["files"]["events"]).write_text("")
@@ -81,7 +83,6 @@ def _live(run: Any, order: dict[str, Any]) -> int:
 
 
 def _wait(pid: int, after: float | None) -> int:
-    import signal
     import time
 
     if after is not None:

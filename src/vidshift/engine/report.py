@@ -64,6 +64,8 @@ def write_report(folder: Path, summary: Mapping[str, Any]) -> Path:
         rows=table_rows(summary, expected(config)),
         settings=settings,
     )
+    for leftover in folder.glob(f".{REPORT}.*.partial"):  # of a process killed while it wrote the page
+        leftover.unlink(missing_ok=True)
     write_text(folder / REPORT, readable(page))
     return folder / REPORT
 
