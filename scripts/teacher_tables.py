@@ -52,7 +52,7 @@ def joined(tables: list[TeacherTable]) -> TeacherTable:
 
 
 def tables_for(path: Path, rng: np.random.Generator) -> dict[str, TeacherTable]:
-    """The three tables that go with one teacher's."""
+    """The four tables that go with one teacher's."""
     table = read_table(path)
     truth = {name: truth_of(name) for name in table.ids}
     used_N = np.zeros(len(table), np.bool_) if table.kept_N is None else table.kept_N

@@ -18,6 +18,7 @@ from vidshift.bench.cells import Cell, code_version
 from vidshift.bench.host import Host
 from vidshift.engine.config import RunConfig
 from vidshift.engine.console import Console
+from vidshift.engine.log import equal_spans, read_metrics
 from vidshift.errors import UserError
 
 RESULTS = "results.jsonl"
@@ -328,7 +329,6 @@ def _run_cell(study: Study, cell: Cell, keep: float | None) -> Line:
     from vidshift.bench.statistics import pack_hits
     from vidshift.engine.adapt import Adapt
     from vidshift.engine.console import Quiet
-    from vidshift.engine.log import read_metrics
 
     config = cell.config(base=study.base)
     if keep is not None:
@@ -353,10 +353,8 @@ def _run_cell(study: Study, cell: Cell, keep: float | None) -> Line:
 def _curve(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, float]]:
     """Threshold, kept ratio, loss and reward over training, thinned: means over equal spans of steps."""
     steps = [line for line in lines if line["kind"] == "step"]
-    span = max(1, -(-len(steps) // _CURVE_POINTS))
     points = []
-    for first in range(0, len(steps), span):
-        part = steps[first : first + span]
+    for part in equal_spans(steps, at_most=_CURVE_POINTS):
         point: dict[str, float] = {"step": part[-1]["total_step"]}
         for name in ("loss", "threshold", "kept_source", "kept_target", "loss_term", "kept_term", "mu", "log_sigma"):
             found = [line[name] for line in part if name in line]

@@ -2,9 +2,9 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from vidshift.errors import UserError
 
@@ -50,6 +50,15 @@ def _open_board(folder: Path) -> Any:
             "--tensorboard needs the package tensorboard, which is not installed: pip install 'vidshift[tensorboard]'."
         ) from None
     return SummaryWriter(folder)
+
+
+Item = TypeVar("Item")
+
+
+def equal_spans(items: Sequence[Item], *, at_most: int) -> Iterator[Sequence[Item]]:
+    """So many runs of neighbours at most, all equally long but the last: what a curve is thinned by."""
+    span = max(1, -(-len(items) // at_most))
+    return (items[first : first + span] for first in range(0, len(items), span))
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

@@ -13,8 +13,8 @@ from vidshift.engine.adapt import Finished
 from vidshift.engine.closing import table_rows
 from vidshift.engine.config import load_config
 from vidshift.engine.expected import expected
-from vidshift.engine.files import write_text
-from vidshift.engine.log import read_metrics
+from vidshift.engine.files import remove_leftovers, write_text
+from vidshift.engine.log import equal_spans, read_metrics
 
 REPORT = "report.html"
 
@@ -64,8 +64,7 @@ def write_report(folder: Path, summary: Mapping[str, Any]) -> Path:
         rows=table_rows(summary, expected(config)),
         settings=settings,
     )
-    for leftover in folder.glob(f".{REPORT}.*.partial"):  # of a process killed while it wrote the page
-        leftover.unlink(missing_ok=True)
+    remove_leftovers(folder)  # of a process killed while it wrote the page
     write_text(folder / REPORT, readable(page))
     return folder / REPORT
 
@@ -111,9 +110,7 @@ def _charts(metrics: Sequence[Mapping[str, Any]]) -> str:
 def series_of(lines: Sequence[Mapping[str, Any]], name: str) -> list[tuple[float, float]]:
     """(step, value), thinned to means over equal spans of steps."""
     found = [(float(line["total_step"]), float(line[name])) for line in lines if line.get(name) is not None]
-    span = max(1, -(-len(found) // _POINTS))
-    parts = [found[first : first + span] for first in range(0, len(found), span)]
-    return [(part[-1][0], sum(value for _, value in part) / len(part)) for part in parts]
+    return [(part[-1][0], sum(y for _, y in part) / len(part)) for part in equal_spans(found, at_most=_POINTS)]
 
 
 def chart(series: Mapping[str, Sequence[tuple[float, float]]]) -> str:
